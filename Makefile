@@ -1,0 +1,61 @@
+# Few commands, each of which sets up what it needs by itself. `make` alone lists them.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+BENCH := .venv-bench
+
+.PHONY: help test check format kube kube-skew bench soak lock clean
+
+help: ## this list
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-10s %s\n", $$1, $$2}'
+
+test: $(VENV)/ok ## run the tests; those that need real control planes too, if `make kube` got them
+	$(BIN)/coverage run -m pytest $(ARGS)
+	@$(BIN)/coverage report --include='*/jobferry/objects/*' | tail -n 1 | sed 's/^TOTAL/coverage of objects\//'
+
+check: $(VENV)/ok ## lint, types, import layers, sizes
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/ruff check --quiet .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python tools/sizes.py
+
+format: $(VENV)/ok ## let ruff format and fix what it can
+	$(BIN)/ruff format --quiet .
+	$(BIN)/ruff check --fix --quiet .
+
+kube: $(VENV)/ok ## get etcd, Kubernetes 1.35.8 and the oldest worker's 1.29.15 for the tests
+	$(BIN)/python tools/kube/get.py
+
+kube-skew: $(VENV)/ok ## get the other Kubernetes versions that we promise to work with
+	$(BIN)/python tools/kube/get.py --skew
+
+bench: $(BENCH)/ok ## measure against peers; needs `make kube`
+	$(BENCH)/bin/python -m bench.client
+
+soak: $(VENV)/ok ## the long tests: many more seeds, sizes and faults
+	JOBFERRY_SOAK=1 $(BIN)/python -m pytest -m 'soak or kube' --timeout 3600 $(ARGS)
+
+# What the environments are made of is pinned, with hashes, down to the build backend.
+$(VENV)/ok: requirements/dev.txt pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(BENCH)/ok: requirements/bench.txt pyproject.toml
+	$(PYTHON) -m venv $(BENCH)
+	$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/bench.txt
+	$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+lock: ## write requirements/*.txt anew from pyproject.toml (for maintainers; uses uv)
+	$(PYTHON) -m venv .venv-lock && .venv-lock/bin/python -m pip install --quiet uv
+	$(LOCK) --group dev -o requirements/dev.txt
+	$(LOCK) --group dev --group bench -o requirements/bench.txt
+
+LOCK := .venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-package jobferry --custom-compile-command 'make lock' pyproject.toml --extra testing
+
+clean: ## remove what the other commands made in this folder
+	rm -rf $(VENV) $(BENCH) .venv-lock .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
