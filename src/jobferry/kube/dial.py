@@ -1,0 +1,219 @@
+"""Opens connections to an API server: TCP, proxies, TLS."""
+
+import asyncio
+import socket
+import ssl
+import tempfile
+from base64 import b64encode
+from collections.abc import Awaitable, Callable
+from urllib.parse import SplitResult, unquote, urlsplit
+
+from jobferry.errors import BadInput
+from jobferry.kube import errors
+from jobferry.kube.access import Identity, Server
+from jobferry.kube.http1 import Connection
+
+PORTS = {"http": 80, "https": 443, "socks5": 1080, "socks5h": 1080}
+
+# A peer that vanished without a word (power cut, dropped route) is noticed within half a minute, also
+# on a watch that has nothing to say.
+KEEPALIVE = {
+    "TCP_KEEPIDLE": 15,
+    "TCP_KEEPINTVL": 5,
+    "TCP_KEEPCNT": 3,
+    "TCP_USER_TIMEOUT": 30_000,
+}
+
+
+def tls_context(server: Server, identity: Identity) -> ssl.SSLContext | None:
+    """Make what one server is trusted by and we are known by; None for plain HTTP."""
+    if urlsplit(server.url).scheme == "http":
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.set_alpn_protocols(["http/1.1"])
+    if server.ca is None:
+        context.load_default_certs()
+    else:
+        # Only this CA is trusted, and, as Go has it, also where it is an intermediate one.
+        context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+        _loading(
+            lambda: context.load_verify_locations(cadata=_text(server.ca)),
+            "certificate-authority",
+        )
+    if identity.certificate is not None:
+        _loading(lambda: _load_identity(context, identity), "client certificate and key")
+    return context
+
+
+async def dial(server: Server, context: ssl.SSLContext | None) -> Connection:
+    """Open a connection."""
+    url = urlsplit(server.url)
+    host, port = url.hostname or "", url.port or PORTS[url.scheme]
+    sock = (
+        await _connect(host, port)
+        if server.proxy_url is None
+        else await _via(server.proxy_url, host, port)
+    )
+    try:
+        _, connection = await asyncio.get_running_loop().create_connection(
+            lambda: Connection(url.netloc.rpartition("@")[2]),
+            sock=sock,
+            ssl=context,
+            server_hostname=(server.tls_server_name or host) if context else None,
+        )
+    except ssl.SSLCertVerificationError as error:
+        raise errors.Untrusted(
+            f"the certificate of {server.url} is not trusted: {error.verify_message}"
+        ) from error
+    except ssl.SSLError as error:
+        raise errors.Untrusted(f"no TLS with {server.url}: {error.reason or error}") from error
+    except OSError as error:
+        raise errors.Unreachable(
+            f"{server.url} hung up while TLS was set up: {error}"
+        ) from error
+    return connection
+
+
+async def _connect(host: str, port: int) -> socket.socket:
+    """Open a TCP connection to the first of the host's addresses that takes it."""
+    loop = asyncio.get_running_loop()
+    try:
+        addresses = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except OSError as error:
+        raise errors.Unreachable(
+            f"the host name {host!r} cannot be resolved: {error}"
+        ) from error
+    problem: OSError | None = None
+    for family, kind, protocol, _, address in addresses:
+        sock = socket.socket(family, kind, protocol)
+        try:
+            sock.setblocking(False)
+            await loop.sock_connect(sock, address)
+        except OSError as error:
+            sock.close()
+            problem = error
+        except BaseException:
+            sock.close()
+            raise
+        else:
+            _keep_alive(sock)
+            return sock
+    reason = problem.strerror if problem and problem.strerror else problem
+    raise errors.Unreachable(f"no connection to {host}:{port}: {reason}") from problem
+
+
+def _keep_alive(sock: socket.socket) -> None:
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in KEEPALIVE.items():
+        if hasattr(socket, option):  # not every system has all of them
+            sock.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
+
+
+async def _via(proxy_url: str, host: str, port: int) -> socket.socket:
+    """Open a TCP connection through a proxy."""
+    proxy = urlsplit(proxy_url)
+    handshakes: dict[str, Callable[[socket.socket, SplitResult, str, int], Awaitable[None]]] = {
+        "http": _http_connect,
+        "socks5": _socks5,
+        "socks5h": _socks5,
+    }
+    if proxy.scheme not in handshakes or not proxy.hostname:
+        raise BadInput(
+            f"proxy-url {proxy.scheme}://{proxy.hostname or ''} cannot be used",
+            hint="Use an http:// or socks5:// proxy.",
+        )
+    sock = await _connect(proxy.hostname, proxy.port or PORTS[proxy.scheme])
+    try:
+        await handshakes[proxy.scheme](sock, proxy, host, port)
+    except OSError as error:
+        sock.close()
+        raise errors.Unreachable(f"the proxy {proxy.hostname} hung up: {error}") from error
+    except BaseException:
+        sock.close()
+        raise
+    return sock
+
+
+async def _http_connect(sock: socket.socket, proxy: SplitResult, host: str, port: int) -> None:
+    loop = asyncio.get_running_loop()
+    target = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    lines = [f"CONNECT {target} HTTP/1.1", f"Host: {target}"]
+    if proxy.username is not None:
+        user = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
+        lines.append("Proxy-Authorization: Basic " + b64encode(user.encode()).decode())
+    await loop.sock_sendall(sock, "\r\n".join([*lines, "", ""]).encode())
+    head = b""
+    # A byte at a time: what follows the head is already the server's.
+    while not head.endswith(b"\r\n\r\n"):
+        byte = await loop.sock_recv(sock, 1)
+        if not byte or len(head) > 16_384:
+            raise errors.Unreachable(f"the proxy {proxy.hostname} gave no answer to CONNECT")
+        head += byte
+    status = head.split(b"\r\n", 1)[0].decode("latin-1").split(" ", 1)[-1]
+    if not status.startswith("2"):
+        raise errors.Unreachable(f"the proxy {proxy.hostname} refused {target}: {status}")
+
+
+async def _socks5(sock: socket.socket, proxy: SplitResult, host: str, port: int) -> None:
+    loop = asyncio.get_running_loop()
+    # Offer "no authentication", and a user name where there is one (RFC 1928, RFC 1929).
+    await loop.sock_sendall(sock, b"\x05\x02\x00\x02" if proxy.username else b"\x05\x01\x00")
+    method = (await _exactly(sock, 2))[1]
+    if method == 2 and proxy.username is not None:
+        user, password = (
+            unquote(text or "").encode() for text in (proxy.username, proxy.password)
+        )
+        await loop.sock_sendall(
+            sock, bytes([1, len(user)]) + user + bytes([len(password)]) + password
+        )
+        method = (await _exactly(sock, 2))[1]
+    if method != 0:
+        raise errors.Unreachable(f"the proxy {proxy.hostname} refused our user name")
+    name = host.encode("idna")
+    await loop.sock_sendall(
+        sock, b"\x05\x01\x00\x03" + bytes([len(name)]) + name + port.to_bytes(2, "big")
+    )
+    _, status, _, family = await _exactly(sock, 4)
+    if status != 0:
+        raise errors.Unreachable(
+            f"the proxy {proxy.hostname} could not reach {host}:{port}: code {status}"
+        )
+    length = {1: 4, 4: 16}.get(family) or (await _exactly(sock, 1))[0]
+    await _exactly(sock, length + 2)
+
+
+async def _exactly(sock: socket.socket, count: int) -> bytes:
+    data = b""
+    while len(data) < count:
+        part = await asyncio.get_running_loop().sock_recv(sock, count - len(data))
+        if not part:
+            raise ConnectionResetError("it closed the connection")
+        data += part
+    return data
+
+
+def _load_identity(context: ssl.SSLContext, identity: Identity) -> None:
+    # The ssl module reads client certificates from files only. This one is readable to us alone and
+    # gone at the end of the block.
+    with tempfile.NamedTemporaryFile(suffix=".pem") as file:
+        file.write((identity.certificate or b"") + b"\n" + (identity.key or b""))
+        file.flush()
+        # An encrypted key would make OpenSSL ask at the terminal.
+        context.load_cert_chain(file.name, password="")
+
+
+def _loading(load: Callable[[], None], what: str) -> None:
+    try:
+        load()
+    except (ssl.SSLError, ValueError, OSError) as error:
+        reason = getattr(error, "reason", None) or error
+        raise BadInput(
+            f"the {what} cannot be used: {reason}",
+            hint="It must be PEM; keys must not be encrypted.",
+        ) from error
+
+
+def _text(pem: bytes | None) -> str:
+    return (pem or b"").decode("ascii", "replace")

@@ -1,0 +1,226 @@
+"""One HTTP/1.1 connection, one exchange at a time: the only module that knows the HTTP library.
+
+The library parses; this module writes requests and keeps what comes back until somebody reads it. Why
+not a whole client library: docs/decisions/0002-http-client.md.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import cast
+
+import httptools
+
+from jobferry.errors import BadInput, Error
+from jobferry.kube import errors
+from jobferry.kube.wire import Answer, Request
+
+HIGH_WATER = 1 << 20
+"""Bytes of an unread body at which the peer is made to wait."""
+
+INFORMATIONAL = 200
+"""Codes below it announce an answer; they are none."""
+
+
+class Reply:
+    """The answer to one request, as far as it has come in."""
+
+    def __init__(self, resume: Callable[[], None]) -> None:
+        self.code = 0
+        self.headers: dict[str, str] = {}
+        self.has_head = False
+        self.is_complete = False
+        self.size = 0
+        self._chunks: list[bytes] = []
+        self._error: Error | None = None
+        self._resume = resume
+        self._waiter: asyncio.Future[None] | None = None
+        self._wants_all = False
+
+    async def head(self) -> None:
+        """Wait for the code and the headers."""
+        while not self.has_head:
+            await self._more()
+
+    async def read(self) -> bytes:
+        """Wait for more of the body and return all that has come; empty at its end."""
+        while not self._chunks and not self.is_complete:
+            await self._more()
+        return self._take()
+
+    async def whole(self) -> Answer:
+        """Wait for the end and return it all."""
+        self._wants_all = True
+        while not self.is_complete:
+            await self._more()
+        return Answer(self.code, self.headers, self._take())
+
+    @property
+    def is_too_full(self) -> bool:
+        """Whether the peer should wait until somebody has read."""
+        return self.size > HIGH_WATER and not self._wants_all
+
+    def add(self, chunk: bytes) -> None:
+        """Take in a part of the body."""
+        self._chunks.append(chunk)
+        self.size += len(chunk)
+        if not self._wants_all:
+            self.wake()
+
+    def complete(self) -> None:
+        """Take note that nothing more will come."""
+        self.is_complete = True
+        self.wake()
+
+    def fail(self, error: Error) -> None:
+        """Raise `error` at whoever waits, once what has come before is read."""
+        self._error = error
+        self.wake()
+
+    def wake(self) -> None:
+        """Let whoever waits look again."""
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    async def _more(self) -> None:
+        if self._error is not None:
+            raise self._error
+        self._waiter = asyncio.get_running_loop().create_future()
+        try:
+            await self._waiter
+        finally:
+            self._waiter = None
+
+    def _take(self) -> bytes:
+        chunks, self._chunks = self._chunks, []
+        if self.is_too_full:
+            self._resume()
+        self.size = 0
+        return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
+
+class Connection(asyncio.Protocol):
+    """An open connection to one server; `host` is what the Host header says."""
+
+    def __init__(self, host: str) -> None:
+        self.is_open = False
+        self._host = host
+        self._transport: asyncio.Transport | None = None
+        self._parser = httptools.HttpResponseParser(self)
+        self._reply: Reply | None = None
+        self._ends_with_connection = False
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether the next exchange may begin."""
+        return self.is_open and self._reply is None
+
+    def ask(self, request: Request) -> Reply:
+        """Send a request; its reply fills up as the answer comes in."""
+        data = encode(request, self._host)
+        self._reply = reply = Reply(self._resume)
+        if self._transport is None or self._transport.is_closing():
+            reply.fail(
+                errors.Unreachable("the connection was closed before the request was sent")
+            )
+        else:
+            self._transport.write(data)
+        return reply
+
+    def close(self) -> None:
+        """Drop the connection at once, whatever is under way."""
+        self.is_open = False
+        if self._transport is not None:
+            self._transport.abort()
+
+    # What asyncio calls.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keep the way to write."""
+        self._transport = cast("asyncio.Transport", transport)
+        self.is_open = True
+
+    def data_received(self, data: bytes) -> None:
+        """Parse what came; the parser calls the methods below."""
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserError as error:
+            self._fail(errors.Unreachable(f"the server does not speak HTTP/1.1: {error}"))
+            self.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Tell whoever waits for the rest of an answer."""
+        self.is_open = False
+        reply = self._reply
+        if reply is not None and reply.has_head and self._ends_with_connection and exc is None:
+            self.on_message_complete()
+        else:
+            self._fail(lost(exc))
+
+    # What the parser calls.
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Keep one header."""
+        if self._reply is not None:
+            self._reply.headers[name.decode("latin-1").lower()] = value.decode("latin-1")
+
+    def on_headers_complete(self) -> None:
+        """Let the waiting reader see code and headers."""
+        reply = self._reply
+        code = self._parser.get_status_code()
+        if reply is None:
+            self.close()  # an answer that nobody asked for
+        elif code < INFORMATIONAL:
+            reply.headers.clear()
+        else:
+            reply.code, reply.has_head = code, True
+            self._ends_with_connection = not (
+                reply.headers.keys() & {"content-length", "transfer-encoding"}
+            )
+            reply.wake()
+
+    def on_body(self, body: bytes) -> None:
+        """Pass on a part of the body; make the peer wait when nobody reads it."""
+        if self._reply is None:
+            return
+        self._reply.add(body)
+        if self._reply.is_too_full and self._transport is not None:
+            self._transport.pause_reading()
+
+    def on_message_complete(self) -> None:
+        """Finish the exchange; the connection may serve the next one."""
+        reply = self._reply
+        if reply is None or not reply.has_head:
+            return
+        self._reply = None
+        if not self._parser.should_keep_alive():
+            self.close()
+        reply.complete()
+
+    def _fail(self, error: Error) -> None:
+        reply, self._reply = self._reply, None
+        if reply is not None:
+            reply.fail(error)
+
+    def _resume(self) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.resume_reading()
+
+
+def lost(exc: Exception | None) -> Error:
+    """Say why a connection ended before its answer did."""
+    return errors.Unreachable(
+        f"the connection was lost: {exc}" if exc else "the server closed the connection"
+    )
+
+
+def encode(request: Request, host: str) -> bytes:
+    """Write a request as HTTP/1.1 has it."""
+    lines = [f"{request.method} {request.target} HTTP/1.1", f"Host: {host}"]
+    lines += [f"{name}: {value}" for name, value in request.headers]
+    if request.identity.authorization is not None:
+        lines.append(f"Authorization: {request.identity.authorization}")
+    if request.body or request.method in {"POST", "PUT", "PATCH"}:
+        lines.append(f"Content-Length: {len(request.body)}")
+    if any("\r" in line or "\n" in line for line in lines):
+        raise BadInput("a token, header or path holds a line break, which HTTP cannot carry")
+    return "\r\n".join([*lines, "", ""]).encode("latin-1", "replace") + request.body

@@ -1,0 +1,41 @@
+"""Text as Go reads and prints it, where Kubernetes lets that be seen."""
+
+import re
+
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_ESCAPES = str.maketrans(
+    {
+        '"': r"\"",
+        "\\": r"\\",
+        "\a": r"\a",
+        "\b": r"\b",
+        "\f": r"\f",
+        "\n": r"\n",
+        "\r": r"\r",
+        "\t": r"\t",
+        "\v": r"\v",
+    }
+)
+
+
+def quote(text: str) -> str:
+    """Put `text` in double quotes as Go's `%q` does."""
+    return '"' + "".join(map(_visible, text.translate(_ESCAPES))) + '"'
+
+
+def parse_int(text: str) -> int | None:
+    """Read a decimal 64-bit integer as Go does (no blanks, no underscores), or return None."""
+    # 20 characters hold every 64-bit integer; more could only be zeros, which nobody writes.
+    if len(text) > 20 or _INTEGER.fullmatch(text) is None:
+        return None
+    number = int(text)
+    return number if -(2**63) <= number < 2**63 else None
+
+
+def _visible(character: str) -> str:
+    if character.isprintable():
+        return character
+    code = ord(character)
+    if code < 0x80:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
