@@ -64,12 +64,16 @@ class Fixed:
         return False
 
 
+NOBODY = Fixed()
+"""For servers that ask no one who they are."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
     """All it takes to talk to one cluster."""
 
     server: Server
-    credentials: Credentials = Fixed()
+    credentials: Credentials = NOBODY
     headers: tuple[tuple[str, str], ...] = ()
     """Sent with every request; impersonation lives here."""
 

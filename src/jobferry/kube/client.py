@@ -1,0 +1,213 @@
+"""The client of one cluster: sends calls, repeats what may be repeated, raises typed errors.
+
+There is no client-side rate limit: the API server has its own, and says so with Retry-After.
+"""
+
+import functools
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from itertools import count
+from random import Random
+from typing import Any, Concatenate, ParamSpec, Self
+
+import orjson
+
+from jobferry import __version__, clock
+from jobferry.clock import Clock, Seconds
+from jobferry.errors import Error
+from jobferry.kube import calls, errors, retry
+from jobferry.kube.access import NOBODY, Access, Credentials, Identity
+from jobferry.kube.calls import Call, Scope
+from jobferry.kube.transport import HttpTransport
+from jobferry.kube.wire import Answer, Request, Stream, Transport
+from jobferry.objects import Obj
+
+P = ParamSpec("P")
+
+USER_AGENT = f"jobferry/{__version__}"
+
+FAILED = 400
+"""Codes from here on are errors."""
+
+REFUSED = 401
+"""The server did not accept who we said we are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What a list gave: every object there was at one resourceVersion."""
+
+    items: list[Obj]
+    resource_version: str
+
+
+def _verb(
+    build: Callable[P, Call],
+) -> Callable[Concatenate["Client", P], Coroutine[Any, Any, Obj]]:
+    """Make the method that sends what `build` builds and returns the object it is answered with."""
+
+    async def method(self: "Client", /, *args: P.args, **kwargs: P.kwargs) -> Obj:
+        answer: Obj = await self.json(build(*args, **kwargs))
+        return answer
+
+    return functools.update_wrapper(method, build)
+
+
+class Client:
+    """Talks to one cluster; `name` is what error messages call it."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        *,
+        name: str,
+        clock: Clock,
+        credentials: Credentials = NOBODY,
+        headers: tuple[tuple[str, str], ...] = (),
+        patience: retry.Patience = retry.PATIENT,
+        random: Random | None = None,
+    ) -> None:
+        self.name = name
+        self.clock = clock
+        self.random = random or Random()  # noqa: S311 (spreads retries, guards no secret)
+        self._transport = transport
+        self._credentials = credentials
+        self._headers = (("User-Agent", USER_AGENT), *headers)
+        self._patience = patience
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._transport.close()
+
+    get = _verb(calls.get)
+    create = _verb(calls.create)
+    update = _verb(calls.update)
+    patch = _verb(calls.patch)
+    delete = _verb(calls.delete)
+    delete_collection = _verb(calls.delete_collection)
+    raw = _verb(calls.raw)
+
+    async def list(self, scope: Scope, *, page: int = calls.PAGE) -> Listing:
+        """Read a collection whole, `page` objects at a time."""
+        try:
+            return await self._list(scope, page)
+        except errors.Expired:
+            # It took longer than the server remembers. All in one go cannot expire half-way.
+            return await self._list(scope, 0)
+
+    @asynccontextmanager
+    async def stream(self, call: Call) -> AsyncIterator[Stream]:
+        """Send a call and read its answer while it comes in; leaving the block drops the rest."""
+        async with AsyncExitStack() as stack:
+            yield await self._open(call, stack)
+
+    async def json(self, call: Call) -> Any:
+        """Send a call and return the JSON it is answered with."""
+        answer = await self.send(call)
+        try:
+            return orjson.loads(answer.body)
+        except orjson.JSONDecodeError as error:
+            raise errors.ServerFailure(f"{self._what(call)}: the answer is not JSON") from error
+
+    async def send(self, call: Call) -> Answer:
+        """Send a call, again where that is safe and may help."""
+        body = b"" if call.body is None else orjson.dumps(call.body)
+        for tries in count(1):
+            try:
+                return await self._try(call, body)
+            except Error as error:
+                spread = self.random.random()
+                pause = retry.pause_after(error, call, tries, self._patience, spread)
+                if pause is None:
+                    raise
+            await clock.sleep(self.clock, pause)
+        raise AssertionError("count() never ends")
+
+    async def _list(self, scope: Scope, page: int) -> Listing:
+        items: list[Obj] = []
+        resume = ""
+        while True:
+            part = await self.json(calls.list_(scope, limit=page, resume=resume))
+            items += part["items"]
+            resume = part["metadata"].get("continue") or ""
+            if not resume:
+                return Listing(items, part["metadata"]["resourceVersion"])
+
+    async def _try(self, call: Call, body: bytes) -> Answer:
+        identity = await self._credentials.identity()
+        answer = await self._exchange(call, body, identity)
+        if answer.code == REFUSED and self._credentials.reject(identity):
+            answer = await self._exchange(call, body, await self._credentials.identity())
+        if answer.code >= FAILED:
+            raise self._error(call, answer)
+        return answer
+
+    async def _exchange(self, call: Call, body: bytes, identity: Identity) -> Answer:
+        request = self._request(call, body, identity)
+        try:
+            return await self._transport.send(request, within=self._patience.answer)
+        except errors.Unreachable as error:
+            raise self._named(error, call) from error
+
+    async def _open(self, call: Call, stack: AsyncExitStack) -> Stream:
+        identity = await self._credentials.identity()
+        stream = await self._enter(call, identity, stack)
+        if stream.code == REFUSED and self._credentials.reject(identity):
+            stream = await self._enter(call, await self._credentials.identity(), stack)
+        if stream.code >= FAILED:
+            raise self._error(call, Answer(stream.code, stream.headers, await _rest(stream)))
+        return stream
+
+    async def _enter(self, call: Call, identity: Identity, stack: AsyncExitStack) -> Stream:
+        request = self._request(call, b"", identity)
+        try:
+            return await stack.enter_async_context(
+                self._transport.stream(request, within=self._patience.answer)
+            )
+        except errors.Unreachable as error:
+            raise self._named(error, call) from error
+
+    def _request(self, call: Call, body: bytes, identity: Identity) -> Request:
+        headers = (*self._headers, ("Accept", call.accept))
+        if body:
+            headers = (*headers, ("Content-Type", call.content_type))
+        return Request(call.method, call.target, headers, body, identity)
+
+    def _what(self, call: Call) -> str:
+        return f"{self.name}: {call}"
+
+    def _named(self, error: errors.Unreachable, call: Call) -> errors.Unreachable:
+        return type(error)(f"{self._what(call)}: {error}")
+
+    def _error(self, call: Call, answer: Answer) -> Error:
+        retry_after = _seconds(answer.headers.get("retry-after"))
+        return errors.from_answer(self._what(call), answer.code, answer.body, retry_after)
+
+
+def connect(
+    access: Access, *, name: str, clock: Clock, patience: retry.Patience = retry.PATIENT
+) -> Client:
+    """Return a client over sockets; nothing is opened until the first call."""
+    return Client(
+        HttpTransport(access.server, clock),
+        name=name,
+        clock=clock,
+        credentials=access.credentials,
+        headers=access.headers,
+        patience=patience,
+    )
+
+
+async def _rest(stream: Stream) -> bytes:
+    parts = []
+    while part := await stream.read():
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _seconds(header: str | None) -> Seconds | None:
+    """Read a Retry-After; the API server gives seconds, never a date."""
+    return float(header) if header and header.isdecimal() else None
