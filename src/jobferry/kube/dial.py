@@ -1,6 +1,7 @@
 """Opens connections to an API server: TCP, proxies, TLS."""
 
 import asyncio
+import os
 import socket
 import ssl
 import tempfile
@@ -99,7 +100,7 @@ async def _connect(host: str, port: int) -> socket.socket:
         else:
             _keep_alive(sock)
             return sock
-    reason = problem.strerror if problem and problem.strerror else problem
+    reason = os.strerror(problem.errno) if problem and problem.errno else problem
     raise errors.Unreachable(f"no connection to {host}:{port}: {reason}") from problem
 
 

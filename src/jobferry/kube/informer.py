@@ -1,0 +1,282 @@
+"""A faithful copy of one collection in memory, kept by a watch.
+
+Reads are from memory and never older than what we wrote ourselves: the answer to a write is handed to
+`absorb`. How old they may be otherwise, `freshness` says.
+"""
+
+import asyncio
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Generic
+
+import msgspec
+import orjson
+
+from jobferry import log
+from jobferry.clock import Seconds, sleep
+from jobferry.errors import Error
+from jobferry.kube import calls, errors, items, watch
+from jobferry.kube.cache import Cache, Change, Index
+from jobferry.kube.calls import Scope, Start
+from jobferry.kube.client import Client
+from jobferry.kube.items import H, Item, Key
+from jobferry.kube.watch import Event, Watching
+from jobferry.objects import Obj, labels
+from jobferry.runtime.backoff import Backoff
+
+Listener = Callable[[Change[H]], None]
+
+WATCHING = Watching()
+BACKOFF = Backoff(first=0.05, cap=10.0)
+"""A restarted API server is back in seconds; one that is away for long costs a request every ten."""
+
+_log = log.get(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """How far a copy can be trusted."""
+
+    is_synced: bool
+    """Whether it has ever been whole."""
+
+    is_following: bool
+    """Whether a watch is open now."""
+
+    age: Seconds | None
+    """How long ago the server last said anything; None: never."""
+
+    version: int
+    """The resourceVersion that the copy has got to; 0: none."""
+
+    trouble: Error | None
+    """Why there is no watch, if there is none."""
+
+
+class Informer(Generic[H]):
+    """Keeps the objects in `scope`.
+
+    `head` is what is decoded of each, `keep` says by it which are kept at all, `transform` what is kept of
+    the JSON of those.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        scope: Scope,
+        head: type[H],
+        *,
+        keep: Callable[[H], bool] | None = None,
+        transform: Callable[[bytes], bytes] | None = None,
+        indexes: Mapping[str, Index[H]] | None = None,
+        watching: Watching = WATCHING,
+    ) -> None:
+        self.synced = asyncio.Event()
+        self._client = client
+        self._scope = scope
+        self._head = msgspec.json.Decoder(head)
+        self._keep = keep
+        self._transform = transform
+        self._watching = watching
+        self._selector = labels.parse(scope.labels)
+        self._cache: Cache[H] = Cache(indexes)
+        self._listeners: list[Listener[H]] = []
+        self._version = 0
+        self._since: str | None = None
+        self._heard: Seconds | None = None
+        self._is_following = False
+        self._trouble: Error | None = None
+        self._asks_for_initial_events = True
+        self._log = _log.bind(cluster=client.name, resource=str(scope.resource))
+
+    # Reading
+
+    def __len__(self) -> int:
+        return len(self._cache)
+
+    def __iter__(self) -> Iterator[Item[H]]:
+        return iter(self._cache)
+
+    def get(self, key: Key) -> Item[H] | None:
+        """Return the object of that name."""
+        return self._cache.get(key)
+
+    def by(self, index: str, value: Hashable) -> list[Item[H]]:
+        """Return the objects that the index of that name has under `value`."""
+        return self._cache.by(index, value)
+
+    def listen(self, listener: Listener[H]) -> None:
+        """Call `listener` for every change from now on, and at once for what is there."""
+        self._listeners.append(listener)
+        for item in list(self._cache):
+            listener(Change(None, item))
+
+    def freshness(self) -> Freshness:
+        """Say how far this copy can be trusted right now."""
+        age = None if self._heard is None else self._client.clock.monotonic() - self._heard
+        return Freshness(
+            self.synced.is_set(), self._is_following, age, self._version, self._trouble
+        )
+
+    # Our own writes
+
+    def absorb(self, answer: Obj) -> None:
+        """Take in the answer to a write of ours, ahead of the watch."""
+        body = orjson.dumps(answer)
+        head = self._head.decode(body)
+        version = int(head.metadata.resource_version)
+        if version <= self._version:
+            return  # the watch has been there already, and may know of a delete since
+        if self._selector.matches(head.metadata.labels) and self._is_wanted(head):
+            self._tell(self._cache.put(self._item(head, body)))
+        else:
+            self._tell(self._cache.remove(items.key(head), version))
+
+    def absorb_deletion(self, key: Key, answer: Obj) -> None:
+        """Take in the answer to a delete of ours: the object on its way out, or that it is gone."""
+        if answer.get("kind") != "Status":
+            self.absorb(answer)
+        elif uid := (answer.get("details") or {}).get("uid"):
+            self._tell(self._cache.remove_gone(key, uid))
+
+    # Following
+
+    async def run(self) -> None:
+        """Follow the collection until cancelled, whatever happens to the server."""
+        failures = 0
+        while True:
+            reached = self._version
+            self._trouble = None
+            try:
+                await self._follow()
+            except errors.Expired as error:
+                # The server has forgotten where we were; a list tells all but the states in between.
+                self._since, self._trouble = None, error
+            except Error as error:
+                self._trouble = error
+            finally:
+                self._is_following = False
+            failures = 0 if self._version != reached else failures + 1
+            if self._trouble is not None:
+                await self._pause(failures, self._trouble)
+
+    async def _pause(self, failures: int, trouble: Error) -> None:
+        delay = BACKOFF.delay(failures, self._client.random.random()) if failures else 0.0
+        delay = max(delay, getattr(trouble, "retry_after", None) or 0.0)
+        self._log.warning("Watch ended", error=trouble, again_in=round(delay, 3))
+        await sleep(self._client.clock, delay)
+
+    async def _follow(self) -> None:
+        """Follow as long as one watch lasts, from where we are or from the beginning."""
+        if self._since is None and not self._asks_for_initial_events:
+            await self._list()
+        collecting = None if self._since is not None else _Collecting[H]()
+        try:
+            await self._watch(collecting)
+        except (errors.BadRequest, errors.Invalid):
+            if collecting is None:
+                raise
+            # A server without WatchList says so at once: it is listed from now on.
+            self._asks_for_initial_events = False
+        except errors.Timeout:
+            # Or it may have let us wait for the end of events that it never meant to send.
+            self._asks_for_initial_events &= collecting is None or collecting.is_over
+            raise
+
+    async def _watch(self, collecting: "_Collecting[H] | None") -> None:
+        since = self._since if self._since is not None else Start.INITIAL_EVENTS
+        batches = watch.batches(self._client, self._scope, since, self._watching)
+        async with aclosing(batches):
+            async for batch in batches:
+                self._is_following = True
+                self._heard = self._client.clock.monotonic()
+                for event in batch:
+                    if collecting is None or collecting.is_over:
+                        self._apply(event)
+                    else:
+                        self._collect(event, collecting)
+
+    def _collect(self, event: Event, collecting: "_Collecting[H]") -> None:
+        """Gather the initial events; what is cached stays until all of them are here."""
+        if event.type == "BOOKMARK":
+            mark = items.bookmark(event.object)
+            collecting.is_over = mark.ends_initial_events
+            if collecting.is_over:
+                self._replace(list(collecting.found.values()), mark.version)
+            return
+        head = self._head.decode(event.object)
+        key = items.key(head)
+        collecting.found.pop(key, None)
+        if event.type != "DELETED" and self._is_wanted(head):
+            collecting.found[key] = self._item(head, event.object)
+
+    def _apply(self, event: Event) -> None:
+        """Take in one change."""
+        if event.type == "BOOKMARK":
+            self._reach(items.bookmark(event.object).version)
+            return
+        head = self._head.decode(event.object)
+        version = int(head.metadata.resource_version)
+        self._reach(version)
+        if event.type == "DELETED":
+            self._cache.forget_gone(head.metadata.uid)
+        if event.type != "DELETED" and self._is_wanted(head):
+            self._tell(self._cache.put(self._item(head, event.object)))
+        else:
+            self._tell(self._cache.remove(items.key(head), version))
+
+    async def _list(self) -> None:
+        """Read all there is, page by page."""
+        found: list[Item[H]] = []
+        limit, resume = calls.PAGE, ""
+        while True:
+            call = calls.list_(self._scope, limit=limit, resume=resume)
+            try:
+                answer = await self._client.send(call)
+            except errors.Expired:
+                if not resume:
+                    raise
+                found, limit, resume = [], 0, ""  # all in one go cannot expire half-way
+                continue
+            part = items.page(answer.body)
+            for raw in part.items:
+                head = self._head.decode(raw)
+                if self._is_wanted(head):
+                    found.append(self._item(head, raw))
+            resume = part.resume
+            if not resume:
+                break
+        self._heard = self._client.clock.monotonic()
+        self._replace(found, part.version)
+
+    def _replace(self, found: list[Item[H]], version: int) -> None:
+        # History that went back is another history: the cluster was restored from a backup.
+        changes = self._cache.clear() if version < self._version else []
+        self._reach(version)
+        self._tell(changes + self._cache.replace(found, version))
+        self.synced.set()
+
+    def _reach(self, version: int) -> None:
+        self._version = version
+        self._since = str(version)
+
+    def _item(self, head: H, raw: msgspec.Raw | bytes) -> Item[H]:
+        body = items.without_managed_fields(raw)
+        return Item(head, body if self._transform is None else self._transform(body))
+
+    def _is_wanted(self, head: H) -> bool:
+        return self._keep is None or self._keep(head)
+
+    def _tell(self, changes: list[Change[H]]) -> None:
+        for change in changes:
+            for listener in self._listeners:
+                listener(change)
+
+
+class _Collecting(Generic[H]):
+    """The initial events of a watch, until the server says that they are all."""
+
+    def __init__(self) -> None:
+        self.found: dict[Key, Item[H]] = {}
+        self.is_over = False

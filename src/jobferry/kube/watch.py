@@ -1,0 +1,69 @@
+"""Follows a collection over one request, and notices when the other side has gone silent."""
+
+from collections.abc import AsyncGenerator, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from jobferry.clock import Seconds, timeout
+from jobferry.kube import calls, errors
+from jobferry.kube.calls import Scope, Start
+from jobferry.kube.client import Client
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watching:
+    """How long a watch may last and be silent."""
+
+    lasts: int = 300
+    """Seconds after which the server ends a watch; up to twice that, so that not all end at once."""
+
+    silence: Seconds = 75.0
+    """A watch that says nothing for this long is taken for dead: servers send a bookmark every minute."""
+
+
+class Event(msgspec.Struct, gc=False):
+    """One change; `object` is a view of the buffer it came in."""
+
+    type: str
+    object: msgspec.Raw
+
+
+_EVENT = msgspec.json.Decoder(Event)
+_STATUS = msgspec.json.Decoder(dict[str, Any])
+
+
+async def batches(
+    client: Client, scope: Scope, since: str | Start, watching: Watching
+) -> AsyncGenerator[list[Event]]:
+    """Watch until the server ends it; yields all events that arrived together.
+
+    Raises `errors.Expired` when the server does not remember `since`, `errors.Timeout` on silence.
+    """
+    lasts = round(watching.lasts * (1 + client.random.random()))
+    async with client.stream(calls.watch(scope, since, timeout=lasts)) as stream:
+        rest = b""
+        while True:
+            try:
+                async with timeout(client.clock, watching.silence):
+                    data = await stream.read()
+            except TimeoutError as error:
+                silent = f"{client.name}: watching {scope.resource}: silent for {watching.silence:g} s"
+                raise errors.Timeout(silent) from error
+            if not data:
+                return
+            *lines, rest = (rest + data).split(b"\n")
+            if lines:
+                yield list(_decode(lines, f"{client.name}: watching {scope.resource}"))
+
+
+def _decode(lines: list[bytes], what: str) -> Iterator[Event]:
+    for line in lines:
+        try:
+            event = _EVENT.decode(line)
+        except msgspec.DecodeError as error:
+            raise errors.ServerFailure(f"{what}: an event that is not JSON: {error}") from error
+        if event.type == "ERROR":
+            raise errors.from_status(what, _STATUS.decode(event.object))
+        yield event
