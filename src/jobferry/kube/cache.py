@@ -67,9 +67,11 @@ class Cache(Generic[H]):
 
     def remove_gone(self, key: Key, uid: str) -> list[Change[H]]:
         """Take note that an object is gone for good, before the watch says so."""
-        self._gone.add(uid)
         before = self._items.get(key)
-        return [self._drop(before)] if before is not None and before.uid == uid else []
+        if before is None or before.uid != uid:
+            return []  # the watch was faster
+        self._gone.add(uid)
+        return [self._drop(before)]
 
     def forget_gone(self, uid: str) -> None:
         """Take note that the watch has said so too."""
