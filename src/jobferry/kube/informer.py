@@ -150,8 +150,9 @@ class Informer(Generic[H]):
             self._trouble = None
             try:
                 await self._follow()
-            except errors.Expired as error:
-                # The server has forgotten where we were; a list tells all but the states in between.
+            except (errors.Expired, watch.Silent) as error:
+                # The server has forgotten where we were, or has nothing to say about it, as one that was
+                # restored from a backup. A list tells all but the states in between.
                 self._since, self._trouble = None, error
             except Error as error:
                 self._trouble = error
@@ -179,7 +180,7 @@ class Informer(Generic[H]):
                 raise
             # A server without WatchList says so at once: it is listed from now on.
             self._asks_for_initial_events = False
-        except errors.Timeout:
+        except watch.Silent:
             # Or it may have let us wait for the end of events that it never meant to send.
             self._asks_for_initial_events &= collecting is None or collecting.is_over
             raise

@@ -23,6 +23,10 @@ class Watching:
     """A watch that says nothing for this long is taken for dead: servers send a bookmark every minute."""
 
 
+class Silent(errors.Timeout):
+    """A watch was open, but not even a bookmark came any more."""
+
+
 class Event(msgspec.Struct, gc=False):
     """One change; `object` is a view of the buffer it came in."""
 
@@ -37,12 +41,13 @@ _STATUS = msgspec.json.Decoder(dict[str, Any])
 async def batches(
     client: Client, scope: Scope, since: str | Start, watching: Watching
 ) -> AsyncGenerator[list[Event]]:
-    """Watch until the server ends it; yields all events that arrived together.
+    """Watch until the server ends it: yields an empty list when it has begun, then what arrives together.
 
-    Raises `errors.Expired` when the server does not remember `since`, `errors.Timeout` on silence.
+    Raises `errors.Expired` when the server does not remember `since`, and `Silent`.
     """
     lasts = round(watching.lasts * (1 + client.random.random()))
     async with client.stream(calls.watch(scope, since, timeout=lasts)) as stream:
+        yield []
         rest = b""
         while True:
             try:
@@ -50,7 +55,7 @@ async def batches(
                     data = await stream.read()
             except TimeoutError as error:
                 silent = f"{client.name}: watching {scope.resource}: silent for {watching.silence:g} s"
-                raise errors.Timeout(silent) from error
+                raise Silent(silent) from error
             if not data:
                 return
             *lines, rest = (rest + data).split(b"\n")

@@ -1,0 +1,82 @@
+import msgspec
+import orjson
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jobferry.kube import items
+from jobferry.kube.items import Head, Item, Key
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=10,
+)
+
+
+@given(
+    spec=JSON, labels=st.dictionaries(st.text(), st.text()), managed=st.none() | st.lists(JSON)
+)
+def test_only_managed_fields_are_taken_out(
+    spec: object, labels: dict[str, str], managed: list[object] | None
+) -> None:
+    obj = {"kind": "X", "spec": spec, "metadata": {"name": "a", "labels": labels}}
+    with_managed = {
+        **obj,
+        "metadata": {"name": "a", "managedFields": managed, "labels": labels},
+    }
+
+    body = items.without_managed_fields(orjson.dumps(with_managed))
+
+    assert orjson.loads(body) == obj
+
+
+def test_managed_fields_that_belong_to_the_user_are_kept() -> None:
+    obj = {
+        "data": {"managedFields": [1]},
+        "metadata": {"name": "a", "labels": {"managedFields": "x"}},
+    }
+
+    assert orjson.loads(items.without_managed_fields(orjson.dumps(obj))) == obj
+
+
+def test_a_body_does_not_keep_the_buffer_it_came_in_alive() -> None:
+    raw = msgspec.json.decode(b'[{"metadata":{"name":"a"}}]', type=list[msgspec.Raw])[0]
+
+    assert type(items.without_managed_fields(raw)) is bytes
+
+
+def test_an_item_knows_its_key_identity_and_version() -> None:
+    body = b'{"metadata":{"name":"a","namespace":"n","uid":"u","resourceVersion":"12"},"x":1}'
+    item = Item(msgspec.json.decode(body, type=Head), body)
+
+    assert (item.key, item.uid, item.version) == (Key("n", "a"), "u", 12)
+    assert item.object()["x"] == 1
+
+
+def test_keys_read_as_kubectl_prints_them() -> None:
+    assert str(Key("ns", "a")) == "ns/a"
+    assert str(Key("", "node")) == "node"
+
+
+def test_a_page_tells_where_the_next_one_begins() -> None:
+    page = items.page(
+        b'{"metadata":{"resourceVersion":"7","continue":"abc"},"items":[{"a":1}]}'
+    )
+
+    assert (page.version, page.resume, [bytes(raw) for raw in page.items]) == (
+        7,
+        "abc",
+        [b'{"a":1}'],
+    )
+
+
+def test_a_bookmark_tells_whether_the_initial_events_are_over() -> None:
+    plain = msgspec.Raw(
+        b'{"kind":"Job","metadata":{"resourceVersion":"7","creationTimestamp":null}}'
+    )
+    end = msgspec.Raw(
+        b'{"metadata":{"resourceVersion":"8","annotations":{"k8s.io/initial-events-end":"true"}}}'
+    )
+
+    assert items.bookmark(plain) == (7, False)
+    assert items.bookmark(end) == (8, True)
