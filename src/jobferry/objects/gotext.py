@@ -2,7 +2,7 @@
 
 import re
 
-_INTEGER = re.compile(r"[+-]?[0-9]+")
+_INTEGER = re.compile(r"(?P<sign>[+-]?)0*(?P<digits>[0-9]{1,19})")
 _ESCAPES = str.maketrans(
     {
         '"': r"\"",
@@ -25,10 +25,10 @@ def quote(text: str) -> str:
 
 def parse_int(text: str) -> int | None:
     """Read a decimal 64-bit integer as Go does (no blanks, no underscores), or return None."""
-    # 20 characters hold every 64-bit integer; more could only be zeros, which nobody writes.
-    if len(text) > 20 or _INTEGER.fullmatch(text) is None:
+    parts = _INTEGER.fullmatch(text)
+    if parts is None:
         return None
-    number = int(text)
+    number = int(parts["sign"] + parts["digits"])
     return number if -(2**63) <= number < 2**63 else None
 
 

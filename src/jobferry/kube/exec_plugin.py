@@ -1,0 +1,285 @@
+"""Exec credential plugins: programs that are asked who we are (client.authentication.k8s.io).
+
+What is written wrongly in the kubeconfig is `BadInput`; what the program does wrongly is `Transient`, since
+most of them ask a server of their own, and what fails now may work in a minute.
+"""
+
+import asyncio
+import base64
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Annotated, Any
+
+import msgspec
+import orjson
+
+from jobferry import clock as clocks
+from jobferry.clock import Clock, Seconds
+from jobferry.errors import BadInput, Error, Transient
+from jobferry.kube import material, program
+from jobferry.kube.access import Identity, Server
+from jobferry.kube.document import Node
+from jobferry.kube.material import Material, one_line
+
+TIMEOUT: Seconds = 60.0
+"""A plugin may ask a server of its own; one that takes longer waits for somebody who is not there."""
+
+RENEW_BEFORE: Seconds = 30.0
+"""So long before the end a new credential is asked for; never more than a fifth of its lifetime."""
+
+FAILURE_STANDS: Seconds = 5.0
+"""So long a failure answers everybody: a hundred waiting requests do not run a broken plugin in turn."""
+
+REFRESH_PAUSE: Seconds = 10.0
+"""A plugin that keeps giving what the server refuses is not run more often than this."""
+
+_GROUP = "client.authentication.k8s.io"
+_VERSIONS = (f"{_GROUP}/v1", f"{_GROUP}/v1beta1")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plugin:
+    """A program to ask, and what to tell it."""
+
+    place: str
+    command: str
+    arguments: tuple[str, ...] = ()
+    environ: Mapping[str, str] = field(repr=False)
+    api_version: str
+    install_hint: str = ""
+
+    async def ask(self, clock: Clock) -> "Issued":
+        """Run it and return what it issues."""
+        try:
+            async with clocks.timeout(clock, TIMEOUT):
+                finished = await program.run(
+                    (self.command, *self.arguments), self.environ, clock
+                )
+        except FileNotFoundError:
+            hint = self.install_hint or "Install it, or write its full path."
+            raise BadInput(self._says("no such program"), hint=hint) from None
+        except OSError as error:
+            raise BadInput(self._says(f"cannot be run: {error.strerror}")) from None
+        except TimeoutError:
+            hint = f"Run `{self.command}` by hand: does it wait for somebody to log in?"
+            raise Transient(
+                self._says(f"no answer within {TIMEOUT:.0f} s"), hint=hint
+            ) from None
+        return self._issued(self._output(finished), clock.now())
+
+    def _says(self, what: str) -> str:
+        return one_line(f"{self.place}: {self.command}: {what}")
+
+    def _output(self, finished: program.Finished) -> bytes:
+        if finished.status is None:
+            raise Transient(self._says(f"printed more than {program.MAX_OUTPUT} bytes"))
+        if finished.status:
+            how = "exited with" if finished.status > 0 else "ended by signal"
+            words = _last_line(finished.complaints)
+            says = f": {words}" if words else ""
+            raise Transient(
+                self._says(f"{how} {abs(finished.status)}{says}"),
+                hint=f"Run `{self.command}` by hand; you may have to log in again.",
+            )
+        return finished.printed
+
+    def _issued(self, output: bytes, now: datetime) -> "Issued":
+        try:
+            credential = msgspec.json.decode(output, type=_ExecCredential)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise Transient(self._says(f"did not print an ExecCredential: {error}")) from None
+        if (credential.kind, credential.api_version) != ("ExecCredential", self.api_version):
+            raise Transient(
+                self._says(f"printed {credential.kind!r} of {credential.api_version!r}"),
+                hint=f"It must be ExecCredential of {self.api_version}, as the kubeconfig says.",
+            )
+        status = credential.status
+        if status.expiration_timestamp and status.expiration_timestamp <= now:
+            when = status.expiration_timestamp.isoformat()
+            raise Transient(
+                self._says(f"the credential it gave expired at {when}"),
+                hint="Log in again; check that the clock of this machine is right.",
+            )
+        return Issued(self._identity(status), _renewal(status.expiration_timestamp, now))
+
+    def _identity(self, status: "_Status") -> Identity:
+        certificate, key = status.client_certificate_data, status.client_key_data
+        if not status.token and not certificate and not key:
+            raise Transient(self._says("gave neither a token nor a certificate"))
+        if bool(certificate) != bool(key):
+            raise Transient(
+                self._says("gave only one of clientCertificateData and clientKeyData")
+            )
+        try:
+            return Identity(
+                authorization=f"Bearer {material.token(self._part(status.token))}"
+                if status.token
+                else None,
+                certificate=material.certificates(self._part(certificate))
+                if certificate
+                else None,
+                key=material.private_key(self._part(key)) if key else None,
+            )
+        except BadInput as error:
+            raise Transient(str(error)) from None
+
+    def _part(self, text: str) -> Material:
+        return Material(f"{self.place}: {self.command}", text.encode())
+
+
+class _Status(msgspec.Struct, rename="camel"):
+    """The part of an ExecCredential that a plugin fills in."""
+
+    expiration_timestamp: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
+    token: str = ""
+    client_certificate_data: str = ""
+    client_key_data: str = ""
+
+
+class _ExecCredential(msgspec.Struct, rename="camel"):
+    """What a plugin prints."""
+
+    kind: str
+    api_version: str
+    status: _Status
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """An identity and when to ask for a new one."""
+
+    identity: Identity
+    renew_at: datetime | None
+
+    def is_fresh(self, now: datetime) -> bool:
+        """Whether it can still be used."""
+        return self.renew_at is None or now < self.renew_at
+
+
+def _renewal(expires: datetime | None, now: datetime) -> datetime | None:
+    if expires is None:
+        return None
+    return expires - min(timedelta(seconds=RENEW_BEFORE), (expires - now) / 5)
+
+
+def _last_line(complaints: bytes) -> str:
+    lines = complaints.decode("utf-8", "replace").strip().splitlines()
+    return one_line(lines[-1])[:200] if lines else ""
+
+
+class ExecCredentials:
+    """What a plugin issued, kept until shortly before it expires or the server refuses it."""
+
+    def __init__(self, plugin: Plugin, clock: Clock) -> None:
+        self._plugin = plugin
+        self._clock = clock
+        self._asking = asyncio.Lock()
+        self._issued: Issued | None = None
+        self._failure: Error | None = None
+        self._failed_at: Seconds = -math.inf
+        self._rejected_at: Seconds = -math.inf
+
+    async def identity(self) -> Identity:
+        """Return what was issued last, or run the plugin: once, however many ask."""
+        async with self._asking:
+            if self._issued is None or not self._issued.is_fresh(self._clock.now()):
+                self._issued = await self._ask()
+            return self._issued.identity
+
+    async def _ask(self) -> Issued:
+        if self._failure and self._clock.monotonic() - self._failed_at < FAILURE_STANDS:
+            raise self._failure.with_traceback(None)
+        try:
+            return await self._plugin.ask(self._clock)
+        except Error as error:
+            self._failure, self._failed_at = error, self._clock.monotonic()
+            raise
+
+    def reject(self, identity: Identity) -> bool:
+        """Forget what was refused, unless that was just done in vain."""
+        if self._issued is None or self._issued.identity != identity:
+            return True  # another request has seen to it
+        if self._clock.monotonic() - self._rejected_at < REFRESH_PAUSE:
+            return False
+        self._issued, self._rejected_at = None, self._clock.monotonic()
+        return True
+
+
+def plugin_from(
+    node: Node, *, server: Server, cluster_config: Node | None, environ: Mapping[str, str]
+) -> Plugin:
+    """Read the `exec` part of a user; `cluster_config` is what the cluster has to tell the plugin."""
+    version = _one_of(node["apiVersion"], _VERSIONS)
+    _refuse_interactive(node["interactiveMode"], required=version == _VERSIONS[0])
+    spec: dict[str, Any] = {"interactive": False}
+    if node["provideClusterInfo"].flag():
+        spec["cluster"] = _cluster_info(server, cluster_config)
+    info = {"kind": "ExecCredential", "apiVersion": version, "spec": spec}
+    return Plugin(
+        place=node.place,
+        command=_command(node["command"]),
+        arguments=node["args"].texts(),
+        environ={**environ, **_environ(node["env"]), "KUBERNETES_EXEC_INFO": _json(info, node)},
+        api_version=version,
+        install_hint=one_line(node["installHint"].text()),
+    )
+
+
+def _one_of(node: Node, choices: tuple[str, ...]) -> str:
+    text = node.text()
+    if text not in choices:
+        what = f"{text!r} is not supported" if text else "not set"
+        raise node.wrong(what, f"It may be {' or '.join(choices)}.")
+    return text
+
+
+def _refuse_interactive(node: Node, *, required: bool) -> None:
+    if node.text() == "Always":
+        raise node.wrong(
+            "the plugin needs a terminal, and there is none",
+            "Use a plugin or a login method that works without a person.",
+        )
+    if node.text() or required:
+        _one_of(node, ("Never", "IfAvailable"))
+
+
+def _command(node: Node) -> str:
+    text = node.text()
+    if not text:
+        raise node.wrong("not set")
+    return str(node.resolve(text)) if os.sep in text else text
+
+
+def _environ(node: Node) -> dict[str, str]:
+    variables = {}
+    for item in node.items():
+        name = item["name"].text()
+        if not name or "=" in name:
+            raise item["name"].wrong("not the name of a variable")
+        variables[name] = item["value"].text()
+    return variables
+
+
+def _cluster_info(server: Server, config: Node | None) -> dict[str, Any]:
+    info = {
+        "server": server.url,
+        "tls-server-name": server.tls_server_name,
+        "certificate-authority-data": base64.b64encode(server.ca).decode()
+        if server.ca
+        else None,
+        "proxy-url": server.proxy_url,
+        "config": config.value if config else None,
+    }
+    return {key: value for key, value in info.items() if value is not None}
+
+
+def _json(info: dict[str, Any], node: Node) -> str:
+    try:
+        return orjson.dumps(info).decode()
+    except orjson.JSONEncodeError:
+        raise node.wrong(
+            "what the cluster's extension tells the plugin is not plain JSON"
+        ) from None
