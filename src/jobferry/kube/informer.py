@@ -147,7 +147,6 @@ class Informer(Generic[H]):
         failures = 0
         while True:
             reached = self._version
-            self._trouble = None
             try:
                 await self._follow()
             except (errors.Expired, watch.Silent) as error:
@@ -159,14 +158,16 @@ class Informer(Generic[H]):
             finally:
                 self._is_following = False
             failures = 0 if self._version != reached else failures + 1
-            if self._trouble is not None:
-                await self._pause(failures, self._trouble)
+            await self._pause(failures)
 
-    async def _pause(self, failures: int, trouble: Error) -> None:
+    async def _pause(self, failures: int) -> None:
+        """Wait longer the longer nothing was heard; not at all after a watch that told something."""
         delay = BACKOFF.delay(failures, self._client.random.random()) if failures else 0.0
-        delay = max(delay, getattr(trouble, "retry_after", None) or 0.0)
-        self._log.warning("Watch ended", error=trouble, again_in=round(delay, 3))
-        await sleep(self._client.clock, delay)
+        if self._trouble is not None:
+            delay = max(delay, getattr(self._trouble, "retry_after", None) or 0.0)
+            self._log.warning("Watch ended", error=self._trouble, again_in=round(delay, 3))
+        if delay:
+            await sleep(self._client.clock, delay)
 
     async def _follow(self) -> None:
         """Follow as long as one watch lasts, from where we are or from the beginning."""
@@ -180,6 +181,7 @@ class Informer(Generic[H]):
                 raise
             # A server without WatchList says so at once: it is listed from now on.
             self._asks_for_initial_events = False
+            await self._list()
         except watch.Silent:
             # Or it may have let us wait for the end of events that it never meant to send.
             self._asks_for_initial_events &= collecting is None or collecting.is_over
@@ -190,7 +192,7 @@ class Informer(Generic[H]):
         batches = watch.batches(self._client, self._scope, since, self._watching)
         async with aclosing(batches):
             async for batch in batches:
-                self._is_following = True
+                self._is_following, self._trouble = True, None
                 self._heard = self._client.clock.monotonic()
                 for event in batch:
                     if collecting is None or collecting.is_over:

@@ -134,6 +134,21 @@ async def test_a_watch_that_ends_goes_on_where_it_was(clock: ManualClock) -> Non
         assert sum("sendInitialEvents" in request for request in server.requests) == 1
 
 
+async def test_a_server_that_ends_every_watch_at_once_is_not_asked_without_pause(
+    clock: ManualClock,
+) -> None:
+    class Curt(Collection):
+        async def _follow(self, since: int, cut: object, send: object) -> None: ...
+
+    server = Curt()
+    informer = Informer(client_of(server, clock), SCOPE, Head)
+
+    async with following(informer, clock):
+        await clock.pass_time(60)
+
+    assert 6 < len(server.requests) < 25
+
+
 async def test_a_bookmark_moves_the_place_to_go_on_from(clock: ManualClock) -> None:
     server = Collection()
     informer = Informer(client_of(server, clock), SCOPE, Head)
