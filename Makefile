@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BENCH := .venv-bench
 
-.PHONY: help test check format kube kube-skew bench soak lock clean
+.PHONY: help test check format kube kube-skew bench soak tables lock clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-10s %s\n", $$1, $$2}'
@@ -48,6 +48,9 @@ $(BENCH)/ok: requirements/bench.txt pyproject.toml
 	$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/bench.txt
 	$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
+
+tables: ## write anew what is generated from the Go types of Kubernetes (for maintainers; uses Go)
+	cd tools/tables && CGO_ENABLED=0 go run -trimpath . ../../src/jobferry/objects
 
 lock: ## write requirements/*.txt anew from pyproject.toml (for maintainers; uses uv)
 	$(PYTHON) -m venv .venv-lock && .venv-lock/bin/python -m pip install --quiet uv
