@@ -1,7 +1,7 @@
 """Time as an argument: the only module that reads the clock of the machine.
 
-Everything that waits or looks at the time takes a `Clock`; tests pass `jobferry.testing.ManualClock`
-and move it by hand.
+Everything that waits or looks at the time takes a `Clock`; tests pass a `ManualClock`
+(jobferry.testing.clock) and move it by hand.
 """
 
 import asyncio
