@@ -155,6 +155,10 @@ class Informer(Generic[H]):
                 self._since, self._trouble = None, error
             except Error as error:
                 self._trouble = error
+            except msgspec.DecodeError as error:
+                self._trouble = errors.ServerFailure(
+                    f"{self._client.name}: watching {self._scope.resource}: no object: {error}"
+                )
             finally:
                 self._is_following = False
             failures = 0 if self._version != reached else failures + 1

@@ -205,6 +205,22 @@ async def test_it_survives_any_error_and_says_so_meanwhile(clock: ManualClock) -
         assert informer.freshness().trouble is None
 
 
+async def test_an_answer_that_is_no_object_is_trouble_not_the_end(clock: ManualClock) -> None:
+    server = Collection(has_watch_list=False)
+    server.put("a", "1")
+    good, server.objects["a"] = server.objects["a"], {"metadata": {}}
+    informer = Informer(client_of(server, clock), SCOPE, Head)
+
+    async with supervise.tasks("test", clock=SystemClock()) as tasks:
+        tasks.start("informer", informer.run)
+        await settle()
+        assert isinstance(informer.freshness().trouble, errors.ServerFailure)
+
+        server.objects["a"] = good
+        await clock.pass_time(1)
+        assert state(informer) == {"a": "1"}
+
+
 async def test_silence_is_taken_for_a_dead_connection(clock: ManualClock) -> None:
     server = Collection()
     informer = Informer(client_of(server, clock), SCOPE, Head, watching=Watching(silence=75))
