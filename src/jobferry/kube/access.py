@@ -20,7 +20,8 @@ class Server:
     tls_server_name: str | None = None
     """The name that its certificate must bear, where that is not the host of the URL."""
 
-    proxy_url: str | None = None
+    proxy_url: str | None = field(default=None, repr=False)
+    """Never printed: it may hold a password."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

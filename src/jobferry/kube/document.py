@@ -182,10 +182,7 @@ class _Loader(Loader):
     }
 
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
-        """Refuse merge keys: nested ones multiply."""
-        for key, _ in node.value:
-            if key.tag.endswith(":merge"):
-                raise yaml.constructor.ConstructorError(None, None, None, key.start_mark)
+        """Leave merge keys (`<<`) as they are, which is an error: nested ones multiply."""
 
 
 def _refuse_deep(content: bytes) -> None:

@@ -15,10 +15,11 @@ from jobferry.kube import exec_plugin, material
 from jobferry.kube.access import Credentials, Fixed, Server
 from jobferry.kube.credentials import Papers, credentials_from
 from jobferry.kube.document import Node
+from jobferry.kube.exec_credentials import ExecCredentials
 from jobferry.kube.material import Material
 
 _EXEC_EXTENSION = "client.authentication.k8s.io/exec"
-_HOST = re.compile(r"[\w.-]+|[\da-fA-F:.]+(%[\w.-]+)?")
+_HOST = re.compile(r"[\w.-]+|[\da-fA-F:.]+(%[\w.-]+)?", re.ASCII)
 _HEADER_NAME_EXTRAS = "!#$&'*+-.^_`|~"
 _WAYS = {
     *("token", "tokenFile", "username", "password", "exec", "auth-provider"),
@@ -43,13 +44,13 @@ def server(cluster: Node) -> Server:
     return Server(
         url=f"{address.scheme}://{address.netloc}{address.path.rstrip('/')}",
         ca=material.certificates(ca) if ca else None,
-        tls_server_name=cluster["tls-server-name"].text() or None,
+        tls_server_name=_name(cluster["tls-server-name"]),
         proxy_url=_proxy(cluster["proxy-url"]),
     )
 
 
 def _proxy(node: Node) -> str | None:
-    return _address(node, ("http", "https", "socks5")).geturl() if node.text() else None
+    return _address(node, ("http", "socks5")).geturl() if node.text() else None
 
 
 def _address(node: Node, schemes: tuple[str, ...]) -> SplitResult:
@@ -59,7 +60,7 @@ def _address(node: Node, schemes: tuple[str, ...]) -> SplitResult:
         raise node.wrong("not set", "Write a URL, as in https://10.0.0.1:6443.")
     try:
         address = urlsplit(text)
-        is_whole = address.port != 0 and _HOST.fullmatch(address.hostname or "") is not None
+        is_whole = address.port != 0 and _is_host(address.hostname or "")
     except ValueError:
         raise node.wrong("not a valid URL") from None
     if address.scheme not in schemes:
@@ -67,9 +68,26 @@ def _address(node: Node, schemes: tuple[str, ...]) -> SplitResult:
             "not a URL of a known kind", f"It must begin with {_schemes(schemes)}."
         )
     # urlsplit drops some of the characters that no URL may have, without a word.
-    if not is_whole or not text.isprintable() or " " in text:
+    if not is_whole or not material.is_header_value(text) or " " in text:
         raise node.wrong("not a valid URL")
     return address
+
+
+def _name(node: Node) -> str | None:
+    text = node.text()
+    if text and not _is_host(text):
+        raise node.wrong("not the name of a host")
+    return text or None
+
+
+def _is_host(text: str) -> bool:
+    try:
+        text.encode(
+            "idna"
+        )  # refuses empty and overlong parts, which the resolver and TLS do not take
+    except UnicodeError:
+        return False
+    return _HOST.fullmatch(text) is not None
 
 
 def _schemes(schemes: tuple[str, ...]) -> str:
@@ -98,12 +116,12 @@ def credentials(
         raise user.wrong("both a token and a password", "Remove one of them.")
     if papers != Papers():
         return credentials_from(papers, clock)  # before any exec plugin, as in client-go
-    if user["exec"].map():
+    if user["exec"].value is not None:
         config = cluster["extensions"].named("extension").get(_EXEC_EXTENSION)
         plugin = exec_plugin.plugin_from(
             user["exec"], server=server, cluster_config=config, environ=environ
         )
-        return exec_plugin.ExecCredentials(plugin, clock)
+        return ExecCredentials(plugin, clock)
     _refuse_unknown(user)
     return Fixed()
 

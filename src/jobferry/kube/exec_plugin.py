@@ -4,9 +4,7 @@ What is written wrongly in the kubeconfig is `BadInput`; what the program does w
 most of them ask a server of their own, and what fails now may work in a minute.
 """
 
-import asyncio
 import base64
-import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,11 +14,11 @@ from typing import Annotated, Any
 import msgspec
 import orjson
 
-from jobferry import clock as clocks
 from jobferry.clock import Clock, Seconds
-from jobferry.errors import BadInput, Error, Transient
-from jobferry.kube import material, program
+from jobferry.errors import BadInput, Transient
+from jobferry.kube import program
 from jobferry.kube.access import Identity, Server
+from jobferry.kube.credentials import Papers
 from jobferry.kube.document import Node
 from jobferry.kube.material import Material, one_line
 
@@ -30,11 +28,8 @@ TIMEOUT: Seconds = 60.0
 RENEW_BEFORE: Seconds = 30.0
 """So long before the end a new credential is asked for; never more than a fifth of its lifetime."""
 
-FAILURE_STANDS: Seconds = 5.0
-"""So long a failure answers everybody: a hundred waiting requests do not run a broken plugin in turn."""
-
-REFRESH_PAUSE: Seconds = 10.0
-"""A plugin that keeps giving what the server refuses is not run more often than this."""
+_LONGEST = 300
+"""Characters of a plugin's own words in a message."""
 
 _GROUP = "client.authentication.k8s.io"
 _VERSIONS = (f"{_GROUP}/v1", f"{_GROUP}/v1beta1")
@@ -46,7 +41,7 @@ class Plugin:
 
     place: str
     command: str
-    arguments: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = field(default=(), repr=False)
     environ: Mapping[str, str] = field(repr=False)
     api_version: str
     install_hint: str = ""
@@ -54,24 +49,23 @@ class Plugin:
     async def ask(self, clock: Clock) -> "Issued":
         """Run it and return what it issues."""
         try:
-            async with clocks.timeout(clock, TIMEOUT):
-                finished = await program.run(
-                    (self.command, *self.arguments), self.environ, clock
-                )
+            finished = await program.run(
+                (self.command, *self.arguments), self.environ, clock=clock, within=TIMEOUT
+            )
         except FileNotFoundError:
             hint = self.install_hint or "Install it, or write its full path."
             raise BadInput(self._says("no such program"), hint=hint) from None
-        except OSError as error:
-            raise BadInput(self._says(f"cannot be run: {error.strerror}")) from None
         except TimeoutError:
             hint = f"Run `{self.command}` by hand: does it wait for somebody to log in?"
             raise Transient(
                 self._says(f"no answer within {TIMEOUT:.0f} s"), hint=hint
             ) from None
+        except OSError as error:  # the two above are OSErrors as well
+            raise BadInput(self._says(f"cannot be run: {error.strerror or error}")) from None
         return self._issued(self._output(finished), clock.now())
 
     def _says(self, what: str) -> str:
-        return one_line(f"{self.place}: {self.command}: {what}")
+        return f"{self.place}: {one_line(f'{self.command}: {what}')[:_LONGEST]}"
 
     def _output(self, finished: program.Finished) -> bytes:
         if finished.status is None:
@@ -113,21 +107,19 @@ class Plugin:
             raise Transient(
                 self._says("gave only one of clientCertificateData and clientKeyData")
             )
+        token = self._part(status.token)
+        papers = Papers(
+            tokens=(token,) if token else (),
+            certificate=self._part(certificate),
+            key=self._part(key),
+        )
         try:
-            return Identity(
-                authorization=f"Bearer {material.token(self._part(status.token))}"
-                if status.token
-                else None,
-                certificate=material.certificates(self._part(certificate))
-                if certificate
-                else None,
-                key=material.private_key(self._part(key)) if key else None,
-            )
+            return papers.identity()
         except BadInput as error:
             raise Transient(str(error)) from None
 
-    def _part(self, text: str) -> Material:
-        return Material(f"{self.place}: {self.command}", text.encode())
+    def _part(self, text: str) -> Material | None:
+        return Material(f"{self.place}: {self.command}", text.encode()) if text else None
 
 
 class _Status(msgspec.Struct, rename="camel"):
@@ -167,45 +159,7 @@ def _renewal(expires: datetime | None, now: datetime) -> datetime | None:
 
 def _last_line(complaints: bytes) -> str:
     lines = complaints.decode("utf-8", "replace").strip().splitlines()
-    return one_line(lines[-1])[:200] if lines else ""
-
-
-class ExecCredentials:
-    """What a plugin issued, kept until shortly before it expires or the server refuses it."""
-
-    def __init__(self, plugin: Plugin, clock: Clock) -> None:
-        self._plugin = plugin
-        self._clock = clock
-        self._asking = asyncio.Lock()
-        self._issued: Issued | None = None
-        self._failure: Error | None = None
-        self._failed_at: Seconds = -math.inf
-        self._rejected_at: Seconds = -math.inf
-
-    async def identity(self) -> Identity:
-        """Return what was issued last, or run the plugin: once, however many ask."""
-        async with self._asking:
-            if self._issued is None or not self._issued.is_fresh(self._clock.now()):
-                self._issued = await self._ask()
-            return self._issued.identity
-
-    async def _ask(self) -> Issued:
-        if self._failure and self._clock.monotonic() - self._failed_at < FAILURE_STANDS:
-            raise self._failure.with_traceback(None)
-        try:
-            return await self._plugin.ask(self._clock)
-        except Error as error:
-            self._failure, self._failed_at = error, self._clock.monotonic()
-            raise
-
-    def reject(self, identity: Identity) -> bool:
-        """Forget what was refused, unless that was just done in vain."""
-        if self._issued is None or self._issued.identity != identity:
-            return True  # another request has seen to it
-        if self._clock.monotonic() - self._rejected_at < REFRESH_PAUSE:
-            return False
-        self._issued, self._rejected_at = None, self._clock.monotonic()
-        return True
+    return lines[-1] if lines else ""
 
 
 def plugin_from(
@@ -219,7 +173,7 @@ def plugin_from(
         spec["cluster"] = _cluster_info(server, cluster_config)
     info = {"kind": "ExecCredential", "apiVersion": version, "spec": spec}
     return Plugin(
-        place=node.place,
+        place=one_line(node.place),
         command=_command(node["command"]),
         arguments=node["args"].texts(),
         environ={**environ, **_environ(node["env"]), "KUBERNETES_EXEC_INFO": _json(info, node)},
@@ -264,12 +218,11 @@ def _environ(node: Node) -> dict[str, str]:
 
 
 def _cluster_info(server: Server, config: Node | None) -> dict[str, Any]:
+    ca = base64.b64encode(server.ca).decode() if server.ca else None
     info = {
         "server": server.url,
         "tls-server-name": server.tls_server_name,
-        "certificate-authority-data": base64.b64encode(server.ca).decode()
-        if server.ca
-        else None,
+        "certificate-authority-data": ca,
         "proxy-url": server.proxy_url,
         "config": config.value if config else None,
     }

@@ -36,8 +36,8 @@ def access(
 def _url(environ: Mapping[str, str]) -> str:
     host = _variable(environ, "KUBERNETES_SERVICE_HOST")
     port = _variable(environ, "KUBERNETES_SERVICE_PORT")
-    if not port.isdecimal():
-        raise BadInput(f"{_PLACE}: KUBERNETES_SERVICE_PORT: not a number")
+    if not port.isdecimal() or not 0 < int(port) < 2**16:
+        raise BadInput(f"{_PLACE}: KUBERNETES_SERVICE_PORT: not a port number")
     with suppress(ValueError):
         host = f"[{ipaddress.IPv6Address(host)}]"
     return f"https://{host}:{port}"

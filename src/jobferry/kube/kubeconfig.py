@@ -8,7 +8,7 @@ from pathlib import Path
 from jobferry.clock import Clock
 from jobferry.errors import BadInput
 from jobferry.kube import entries, material
-from jobferry.kube.access import Access, Fixed
+from jobferry.kube.access import Access
 from jobferry.kube.document import Node, Source, parse
 from jobferry.kube.material import one_line
 
@@ -34,13 +34,12 @@ class Kubeconfig:
         chosen = self._context(context or self.current_context)
         cluster = _look_up(chosen["cluster"], self.clusters, "cluster")
         server = entries.server(cluster)
-        user = _look_up(chosen["user"], self.users, "user") if chosen["user"].text() else None
+        nobody = Node(chosen.source, "users", None)
+        user = _look_up(chosen["user"], self.users, "user") if chosen["user"].text() else nobody
         return Access(
             server=server,
-            credentials=entries.credentials(user, cluster, server, clock, environ)
-            if user
-            else Fixed(),
-            headers=tuple(entries.headers(user)) if user else (),
+            credentials=entries.credentials(user, cluster, server, clock, environ),
+            headers=tuple(entries.headers(user)),
             namespace=chosen["namespace"].text() or "default",
         )
 
@@ -70,7 +69,7 @@ def from_environment(environ: Mapping[str, str] = os.environ) -> Kubeconfig:
             roots.append(_parsed(path))
         except FileNotFoundError:
             continue
-    label = ", ".join(str(path) for path in paths)
+    label = ", ".join(str(path) for path in paths) or "KUBECONFIG"
     if not roots:
         raise BadInput(f"{label}: no such file", hint="Name a kubeconfig, or set KUBECONFIG.")
     return _merged(roots, label)
@@ -92,20 +91,21 @@ def _parsed(path: Path) -> Node:
 
 
 def _merged(roots: list[Node], label: str) -> Kubeconfig:
-    """Merge: of each name the first file's entry counts as a whole, and the first current-context."""
-    last_first = roots[::-1]
-    current = (root["current-context"].text() for root in roots)
     return Kubeconfig(
         label=label,
-        clusters={
-            k: v for root in last_first for k, v in root["clusters"].named("cluster").items()
-        },
-        users={k: v for root in last_first for k, v in root["users"].named("user").items()},
-        contexts={
-            k: v for root in last_first for k, v in root["contexts"].named("context").items()
-        },
-        current_context=next(filter(None, current), ""),
+        clusters=_entries(roots, "clusters", "cluster"),
+        users=_entries(roots, "users", "user"),
+        contexts=_entries(roots, "contexts", "context"),
+        current_context=next(filter(None, (r["current-context"].text() for r in roots)), ""),
     )
+
+
+def _entries(roots: list[Node], section: str, key: str) -> dict[str, Node]:
+    """Merge one section: of each name the entry of the first file counts, as a whole."""
+    found: dict[str, Node] = {}
+    for root in reversed(roots):
+        found |= root[section].named(key)
+    return found
 
 
 def _look_up(node: Node, those: Mapping[str, Node], kind: str) -> Node:

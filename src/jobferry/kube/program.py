@@ -32,19 +32,26 @@ class Finished:
     """The end of what it wrote to standard error."""
 
 
-async def run(command: Sequence[str], environ: Mapping[str, str], clock: Clock) -> Finished:
-    """Run a program that reads nothing; raises `OSError` if it cannot start. Cancelled, it leaves nothing behind."""
+async def run(
+    command: Sequence[str], environ: Mapping[str, str], *, clock: Clock, within: Seconds
+) -> Finished:
+    """Run a program that reads nothing.
+
+    Raises `OSError` if it cannot start and `TimeoutError` if it does not end in time. Whatever happens, a
+    cancellation too, nothing of it is left running that did not end by itself.
+    """
     transport, output = await asyncio.get_running_loop().subprocess_exec(
         _Output,
         *command,
         stdin=DEVNULL,
         stdout=PIPE,
         stderr=PIPE,
-        env=environ,
+        env=dict(environ),  # uvloop takes nothing but a dict
         start_new_session=True,
     )
     try:
-        await output.done.wait()
+        async with clocks.timeout(clock, within):
+            await output.done.wait()
     finally:
         if not output.ended:
             await _kill(transport.get_pid(), output, clock)
@@ -55,9 +62,8 @@ async def run(command: Sequence[str], environ: Mapping[str, str], clock: Clock) 
 
 async def _kill(leader: int, output: "_Output", clock: Clock) -> None:
     """Kill the program with all that it started, and wait for its end so that it does not stay as a zombie."""
-    with suppress(
-        ProcessLookupError, PermissionError
-    ):  # gone already; macOS says it the second way
+    # If it is gone already, Linux says the first, macOS the second.
+    with suppress(ProcessLookupError, PermissionError):
         os.killpg(leader, signal.SIGKILL)
     with suppress(TimeoutError):
         async with clocks.timeout(clock, _TIME_TO_DIE):

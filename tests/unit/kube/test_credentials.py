@@ -25,6 +25,12 @@ def token_file(tmp_path: Path) -> Path:
     return file
 
 
+def write(file: Path, content: str | None) -> None:
+    file.unlink(missing_ok=True)
+    if content is not None:
+        file.write_text(content)
+
+
 def papers_with(token_file: Path) -> Papers:
     return Papers(tokens=(Material("config: tokenFile", token_file),))
 
@@ -49,7 +55,7 @@ def test_what_is_written_in_place_never_changes(clock: ManualClock) -> None:
 
 async def test_a_rotated_token_file_is_read_again(clock: ManualClock, token_file: Path) -> None:
     credentials = credentials_from(papers_with(token_file), clock)
-    token_file.write_text("two\n")
+    write(token_file, "two\n")
 
     before = await credentials.identity()
     clock.advance(READ_AGAIN_AFTER)
@@ -63,7 +69,7 @@ async def test_a_refused_token_is_read_again_at_once(
 ) -> None:
     credentials = credentials_from(papers_with(token_file), clock)
     refused = await credentials.identity()
-    token_file.write_text("two\n")
+    write(token_file, "two\n")
 
     assert credentials.reject(refused)
     assert (await credentials.identity()).authorization == "Bearer two"
@@ -82,13 +88,11 @@ async def test_a_file_that_is_broken_for_a_moment_does_not_void_what_it_said(
     content: str | None, clock: ManualClock, token_file: Path
 ) -> None:
     credentials = credentials_from(papers_with(token_file), clock)
-    token_file.unlink()
-    if content is not None:
-        token_file.write_text(content)
+    write(token_file, content)
     clock.advance(READ_AGAIN_AFTER)
 
     during = await credentials.identity()
-    token_file.write_text("two")
+    write(token_file, "two")
     clock.advance(READ_AGAIN_AFTER)
     after = await credentials.identity()
 
@@ -98,7 +102,7 @@ async def test_a_file_that_is_broken_for_a_moment_does_not_void_what_it_said(
 def test_a_file_that_is_broken_from_the_start_is_an_error(
     clock: ManualClock, tmp_path: Path
 ) -> None:
-    with pytest.raises(BadInput, match="^config: tokenFile: cannot read .*: No such file"):
+    with pytest.raises(BadInput, match=r"^config: tokenFile: cannot read .*: No such file"):
         credentials_from(papers_with(tmp_path / "token"), clock)
 
 
@@ -110,7 +114,7 @@ async def test_the_token_beside_a_file_is_used_only_while_the_file_cannot_be_rea
     credentials = credentials_from(papers, clock)
 
     before = await credentials.identity()
-    file.write_text("filed")
+    write(file, "filed")
     clock.advance(READ_AGAIN_AFTER)
     after = await credentials.identity()
 

@@ -100,12 +100,17 @@ def test_a_number_in_place_of_text_comes_with_a_hint() -> None:
 
 @pytest.mark.parametrize("content", ['{"a": "x\\u0000y"}', '{"a": "\\ud800"}', 'a: "\\ud800"'])
 def test_text_that_no_file_name_or_header_can_hold_is_refused(content: str) -> None:
-    with pytest.raises(BadInput, match="^config: "):
+    with pytest.raises(BadInput, match=r"^config: "):
         read(content)["a"].text()
 
 
+def test_half_a_character_is_refused() -> None:
+    with pytest.raises(BadInput, match=r"^config: a: not valid Unicode$"):
+        Node(Source("config"), "a", "\ud800").text()
+
+
 def test_a_name_that_is_there_twice_is_refused() -> None:
-    with pytest.raises(BadInput, match="^config: users: the name 'a' is there twice$"):
+    with pytest.raises(BadInput, match=r"^config: users: the name 'a' is there twice$"):
         read("users: [{name: a}, {name: a}]")["users"].named("user")
 
 
@@ -115,7 +120,7 @@ def test_base64_may_have_line_breaks() -> None:
 
 @pytest.mark.parametrize("content", ["@@", "YW Jj", "YWJ", "é"])
 def test_wrong_base64_is_refused(content: str) -> None:
-    with pytest.raises(BadInput, match="^config: a: not valid base64$"):
+    with pytest.raises(BadInput, match=r"^config: a: not valid base64$"):
         read(f"a: '{content}'")["a"].data()
 
 
@@ -127,7 +132,7 @@ def test_paths_start_from_the_folder_of_the_file_that_names_them() -> None:
 
 
 def test_a_relative_path_without_a_folder_is_refused() -> None:
-    with pytest.raises(BadInput, match="^config: a: a relative path$"):
+    with pytest.raises(BadInput, match=r"^config: a: a relative path$"):
         read("a: ca.crt")["a"].file()
 
 

@@ -3,8 +3,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,9 @@ import pytest
 from jobferry.clock import Clock
 from jobferry.errors import BadInput, Transient
 from jobferry.kube import exec_plugin
-from jobferry.kube.access import Server
+from jobferry.kube.access import Identity, Server
 from jobferry.kube.document import Node, Source
-from jobferry.kube.exec_plugin import ExecCredentials, Plugin
+from jobferry.kube.exec_plugin import Plugin
 from jobferry.testing.certificates import Authority
 from jobferry.testing.clock import ManualClock
 
@@ -23,15 +22,6 @@ V1 = "client.authentication.k8s.io/v1"
 PLACE = "config: users[name=ci].user.exec"
 SERVER = Server(url="https://10.0.0.1:6443", ca=b"-- a CA --", tls_server_name="api")
 PAIR = Authority(datetime(2026, 1, 1, tzinfo=UTC)).client("ann")
-
-# Counts its runs in the file that it is given, then prints what it is given, the count put in.
-COUNTING = """
-import re
-import sys
-with open(sys.argv[1], "a+") as runs:
-    runs.write("x")
-    print(sys.argv[2].replace("COUNT", str(runs.tell())))
-"""
 
 
 def credential(**status: Any) -> str:
@@ -58,28 +48,6 @@ def clock() -> ManualClock:
     return ManualClock()
 
 
-@pytest.fixture
-def runs(tmp_path: Path) -> Path:
-    return tmp_path / "runs"
-
-
-Issuing = Callable[..., ExecCredentials]
-
-
-@pytest.fixture
-def issuing(clock: ManualClock, runs: Path) -> Issuing:
-    """Make credentials of a plugin that counts its runs."""
-
-    def made(**status: Any) -> ExecCredentials:
-        return ExecCredentials(script(COUNTING, str(runs), credential(**status)), clock)
-
-    return made
-
-
-def count(runs: Path) -> int:
-    return runs.stat().st_size if runs.exists() else 0
-
-
 async def refusal(asked: Plugin, clock: Clock) -> str:
     with pytest.raises(Transient) as caught:
         await asked.ask(clock)
@@ -89,120 +57,21 @@ async def refusal(asked: Plugin, clock: Clock) -> str:
     return message.removeprefix(f"{PLACE}: {sys.executable}: ")
 
 
-async def test_a_token_is_issued(issuing: Issuing) -> None:
-    who = await issuing(token="abc").identity()
+async def test_a_token_is_issued(clock: ManualClock) -> None:
+    issued = await script(f"print({credential(token='abc')!r})").ask(clock)
 
-    assert (who.authorization, who.certificate, who.key) == ("Bearer abc", None, None)
+    assert issued.identity == Identity(authorization="Bearer abc")
+    assert issued.renew_at is None
 
 
-async def test_a_certificate_is_issued(issuing: Issuing) -> None:
-    who = await issuing(
+async def test_a_certificate_is_issued(clock: ManualClock) -> None:
+    printed = credential(
         clientCertificateData=PAIR.certificate.decode(), clientKeyData=PAIR.key.decode()
-    ).identity()
-
-    assert (who.authorization, who.certificate, who.key) == (None, PAIR.certificate, PAIR.key)
-
-
-async def test_without_an_end_a_credential_is_kept(
-    issuing: Issuing, runs: Path, clock: ManualClock
-) -> None:
-    credentials = issuing(token="abc")
-
-    await credentials.identity()
-    clock.advance(1e6)
-    await credentials.identity()
-
-    assert count(runs) == 1
-
-
-@pytest.mark.parametrize(("lifetime", "kept"), [(3600, 3570), (60, 48)])
-async def test_a_credential_is_kept_until_shortly_before_its_end(
-    lifetime: int, kept: int, issuing: Issuing, runs: Path, clock: ManualClock
-) -> None:
-    end = (clock.now() + timedelta(seconds=lifetime)).isoformat()
-    credentials = issuing(token="t-COUNT", expirationTimestamp=end)
-    first = await credentials.identity()
-
-    clock.advance(kept - 1)
-    same = await credentials.identity()
-    clock.advance(1)
-    renewed = await credentials.identity()
-
-    assert same is first
-    assert renewed.authorization == "Bearer t-2"
-    assert count(runs) == 2
-
-
-async def test_many_who_ask_at_once_make_one_run(issuing: Issuing, runs: Path) -> None:
-    credentials = issuing(token="abc")
-
-    answers = await asyncio.gather(*(credentials.identity() for _ in range(50)))
-
-    assert {who.authorization for who in answers} == {"Bearer abc"}
-    assert count(runs) == 1
-
-
-async def test_a_refused_credential_is_renewed_once_for_all_who_hold_it(
-    issuing: Issuing, runs: Path
-) -> None:
-    credentials = issuing(token="t-COUNT")
-    refused = await credentials.identity()
-
-    assert all(credentials.reject(refused) for _ in range(50))
-    answers = await asyncio.gather(*(credentials.identity() for _ in range(50)))
-
-    assert {who.authorization for who in answers} == {"Bearer t-2"}
-    assert count(runs) == 2
-
-
-async def test_a_plugin_that_keeps_giving_what_is_refused_is_not_run_in_a_loop(
-    issuing: Issuing, runs: Path, clock: ManualClock
-) -> None:
-    credentials = issuing(token="wrong")
-
-    assert credentials.reject(await credentials.identity())
-    assert not credentials.reject(await credentials.identity())
-    assert count(runs) == 2
-
-    clock.advance(exec_plugin.REFRESH_PAUSE)
-    assert credentials.reject(await credentials.identity())
-
-
-async def test_a_failure_answers_all_who_wait_and_then_it_is_tried_again(
-    clock: ManualClock, runs: Path
-) -> None:
-    failing = script(f"{COUNTING}\nsys.exit(1)", str(runs), "")
-    credentials = ExecCredentials(failing, clock)
-
-    answers = await asyncio.gather(
-        *(credentials.identity() for _ in range(20)), return_exceptions=True
     )
-    assert all(isinstance(answer, Transient) for answer in answers)
-    assert count(runs) == 1
 
-    clock.advance(exec_plugin.FAILURE_STANDS)
-    with pytest.raises(Transient):
-        await credentials.identity()
-    assert count(runs) == 2
+    issued = await script(f"print({printed!r})").ask(clock)
 
-
-async def test_one_who_gives_up_waiting_does_not_spoil_it_for_the_next(
-    clock: ManualClock, runs: Path, tmp_path: Path
-) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    waiting = f"{COUNTING}\nsys.stdout.flush(); open({str(pipe)!r}).read()"
-    credentials = ExecCredentials(script(waiting, str(runs), credential(token="abc")), clock)
-    impatient = asyncio.create_task(credentials.identity())
-    patient = asyncio.create_task(credentials.identity())
-
-    await asyncio.to_thread(pipe.write_text, "")  # returns when the plugin has opened it
-    impatient.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await impatient
-    await asyncio.to_thread(pipe.write_text, "")
-
-    assert (await patient).authorization == "Bearer abc"
+    assert issued.identity == Identity(certificate=PAIR.certificate, key=PAIR.key)
 
 
 @pytest.mark.parametrize(
@@ -255,6 +124,12 @@ async def test_output_that_is_no_credential_is_refused_in_one_line(
 
     assert re.search(problem, message)
     assert "hunter" not in message
+
+
+async def test_a_plugin_that_talks_much_is_quoted_in_part(clock: ManualClock) -> None:
+    printed = credential(token="a").replace("ExecCredential", "x" * 10_000)
+
+    assert len(await refusal(script(f"print({printed!r})"), clock)) < 300
 
 
 async def test_a_plugin_that_fails_is_quoted_with_its_last_line(clock: ManualClock) -> None:
@@ -316,7 +191,7 @@ async def test_a_plugin_that_is_no_program_is_refused(
     file = tmp_path / "plugin"
     file.write_text("not executable")
 
-    with pytest.raises(BadInput, match="cannot be run: Permission denied$"):
+    with pytest.raises(BadInput, match=r"cannot be run: Permission denied$"):
         await plugin(str(file)).ask(clock)
 
 
@@ -423,5 +298,7 @@ def test_what_is_written_wrongly_is_refused_by_its_key(
         read(exec_node(**given))
 
 
-def test_a_plugin_is_shown_without_its_environment() -> None:
-    assert "hunter2" not in repr(read(exec_node(), PASSWORD="hunter2"))
+def test_a_plugin_is_shown_without_its_arguments_and_environment() -> None:
+    node = exec_node(args=["--password=hunter2"])
+
+    assert "hunter2" not in repr(read(node, PASSWORD="hunter2"))

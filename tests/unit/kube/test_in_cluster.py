@@ -74,10 +74,11 @@ def test_outside_of_a_pod_it_says_what_is_missing(name: str, folder: Path) -> No
         in_cluster.access(clock=ManualClock(), environ=environ, folder=folder)
 
 
-def test_a_port_that_is_no_number_is_refused(folder: Path) -> None:
-    pod = POD | {"KUBERNETES_SERVICE_PORT": "tcp://10.0.0.1"}
+@pytest.mark.parametrize("port", ["tcp://10.0.0.1:443", "0", "65536", "-1"])
+def test_what_is_no_port_is_refused(port: str, folder: Path) -> None:
+    pod = POD | {"KUBERNETES_SERVICE_PORT": port}
 
-    with pytest.raises(BadInput, match="KUBERNETES_SERVICE_PORT: not a number$"):
+    with pytest.raises(BadInput, match=r"KUBERNETES_SERVICE_PORT: not a port number$"):
         in_cluster.access(clock=ManualClock(), environ=pod, folder=folder)
 
 

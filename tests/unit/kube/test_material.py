@@ -93,7 +93,7 @@ def test_a_token_loses_the_blanks_around_it() -> None:
 
 @pytest.mark.parametrize("content", [b"", b" \n", b"two words", b"a\nb", b"a\0b", b"caf\xe9"])
 def test_what_is_no_token_is_refused_and_not_shown(content: bytes) -> None:
-    with pytest.raises(BadInput, match="^config: somewhere: the token") as caught:
+    with pytest.raises(BadInput, match=r"^config: somewhere: the token") as caught:
         material.token(given(content))
 
     assert "words" not in str(caught.value)

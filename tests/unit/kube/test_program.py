@@ -2,18 +2,16 @@ import asyncio
 import os
 import signal
 import sys
-from pathlib import Path
 
 import pytest
 
 from jobferry.clock import SystemClock
 from jobferry.kube import program
 
-CLOCK = SystemClock()
-
 
 async def run(script: str, **environ: str) -> program.Finished:
-    return await program.run((sys.executable, "-c", script), {**os.environ, **environ}, CLOCK)
+    command = (sys.executable, "-c", script)
+    return await program.run(command, os.environ | environ, clock=SystemClock(), within=10)
 
 
 async def test_a_program_ends_with_a_status_and_what_it_printed() -> None:
@@ -24,12 +22,22 @@ async def test_a_program_ends_with_a_status_and_what_it_printed() -> None:
     assert (finished.status, finished.printed) == (0, b"b\n")
 
 
-async def test_a_program_that_fails_is_heard_out() -> None:
+async def test_of_many_complaints_the_last_are_kept() -> None:
     finished = await run("import sys; sys.exit('x' * 10_000 + 'last words')")
 
     assert finished.status == 1
     assert finished.complaints.endswith(b"last words\n")
     assert len(finished.complaints) <= 4096
+
+
+async def test_a_program_that_fails_is_heard_out() -> None:
+    finished = await run(
+        "import subprocess, sys\n"
+        "subprocess.Popen(['sh', '-c', 'sleep 0.2; echo last words >&2'], stdout=-3)\n"
+        "sys.exit(1)"
+    )
+
+    assert finished.complaints == b"last words\n"
 
 
 async def test_a_program_that_is_killed_has_a_negative_status() -> None:
@@ -38,7 +46,7 @@ async def test_a_program_that_is_killed_has_a_negative_status() -> None:
 
 async def test_a_program_that_is_not_there_cannot_start() -> None:
     with pytest.raises(FileNotFoundError):
-        await program.run(("no-such-program",), {}, CLOCK)
+        await program.run(("no-such-program",), {}, clock=SystemClock(), within=10)
 
 
 async def test_a_program_reads_nothing() -> None:
@@ -62,25 +70,29 @@ async def test_a_helper_left_behind_that_holds_standard_error_does_not_matter() 
     os.kill(int(finished.printed), signal.SIGKILL)
 
 
-async def test_cancelled_it_takes_its_children_with_it(tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    task = asyncio.create_task(
-        run(
-            "import os, subprocess\n"
-            f"pipe = open({str(pipe)!r}, 'w')\n"
-            "os.set_inheritable(pipe.fileno(), True)\n"
-            "child = subprocess.Popen(['sleep', '60'], close_fds=False)\n"
-            "print('started', file=pipe, flush=True)\n"
-            "child.wait()"
+async def test_cancelled_it_takes_its_children_with_it() -> None:
+    lines: asyncio.Queue[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = asyncio.Queue()
+    async with await asyncio.start_server(
+        lambda *line: lines.put_nowait(line), "127.0.0.1", 0
+    ) as server:
+        port = server.sockets[0].getsockname()[1]
+        task = asyncio.create_task(
+            run(
+                "import os, socket, subprocess\n"
+                f"line = socket.create_connection(('127.0.0.1', {port}))\n"
+                "os.set_inheritable(line.fileno(), True)\n"
+                "child = subprocess.Popen(['sleep', '60'], close_fds=False)\n"
+                "line.send(b'started')\n"
+                "child.wait()"
+            )
         )
-    )
-    with await asyncio.to_thread(pipe.open) as reader:
-        await asyncio.to_thread(reader.readline)
+        reader, writer = await lines.get()
+        await reader.readexactly(len("started"))
 
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
 
-        # Only when parent and child are both gone does the pipe end.
-        assert await asyncio.to_thread(reader.read) == ""
+        # Only when parent and child are both gone does the connection end.
+        assert await reader.read() == b""
+        writer.close()
