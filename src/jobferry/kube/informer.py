@@ -82,6 +82,7 @@ class Informer(Generic[H]):
         self._selector = labels.parse(scope.labels)
         self._cache: Cache[H] = Cache(indexes)
         self._listeners: list[Listener[H]] = []
+        self._link_listeners: list[Callable[[Freshness], None]] = []
         self._version = 0
         self._since: str | None = None
         self._heard: Seconds | None = None
@@ -111,6 +112,10 @@ class Informer(Generic[H]):
         self._listeners.append(listener)
         for item in list(self._cache):
             listener(Change(None, item))
+
+    def listen_to_link(self, listener: Callable[[Freshness], None]) -> None:
+        """Call `listener` whenever a watch has begun or ended."""
+        self._link_listeners.append(listener)
 
     def freshness(self) -> Freshness:
         """Say how far this copy can be trusted right now."""
@@ -160,7 +165,7 @@ class Informer(Generic[H]):
                     f"{self._client.name}: watching {self._scope.resource}: no object: {error}"
                 )
             finally:
-                self._is_following = False
+                self._set_following(False)
             failures = 0 if self._version != reached else failures + 1
             await self._pause(failures)
 
@@ -196,8 +201,8 @@ class Informer(Generic[H]):
         batches = watch.batches(self._client, self._scope, since, self._watching)
         async with aclosing(batches):
             async for batch in batches:
-                self._is_following, self._trouble = True, None
-                self._heard = self._client.clock.monotonic()
+                self._heard, self._trouble = self._client.clock.monotonic(), None
+                self._set_following(True)
                 for event in batch:
                     if collecting is None or collecting.is_over:
                         self._apply(event)
@@ -263,6 +268,12 @@ class Informer(Generic[H]):
         self._reach(version)
         self._tell(changes + self._cache.replace(found, version))
         self.synced.set()
+
+    def _set_following(self, is_following: bool) -> None:
+        if is_following != self._is_following:
+            self._is_following = is_following
+            for listener in self._link_listeners:
+                listener(self.freshness())
 
     def _reach(self, version: int) -> None:
         self._version = version

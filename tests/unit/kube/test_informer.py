@@ -205,6 +205,22 @@ async def test_it_survives_any_error_and_says_so_meanwhile(clock: ManualClock) -
         assert informer.freshness().trouble is None
 
 
+async def test_whoever_cares_hears_when_the_watch_ends_and_begins(clock: ManualClock) -> None:
+    server = Collection()
+    informer = Informer(client_of(server, clock), SCOPE, Head)
+    heard: list[tuple[bool, bool]] = []
+
+    async with following(informer, clock):
+        informer.listen_to_link(
+            lambda link: heard.append((link.is_following, bool(link.trouble)))
+        )
+        server.failures = [(503, "ServiceUnavailable"), (503, "ServiceUnavailable")]
+        server.cut()
+        await clock.pass_time(10)
+
+        assert heard == [(False, False), (True, False)]
+
+
 async def test_an_answer_that_is_no_object_is_trouble_not_the_end(clock: ManualClock) -> None:
     server = Collection(has_watch_list=False)
     server.put("a", "1")
