@@ -114,7 +114,7 @@ class Informer(Generic[H]):
             listener(Change(None, item))
 
     def listen_to_link(self, listener: Callable[[Freshness], None]) -> None:
-        """Call `listener` whenever a watch has begun or ended."""
+        """Call `listener` whenever a watch has begun, ended, or could not begin."""
         self._link_listeners.append(listener)
 
     def freshness(self) -> Freshness:
@@ -154,18 +154,17 @@ class Informer(Generic[H]):
             reached = self._version
             try:
                 await self._follow()
+                self._note_link(False, self._trouble)
             except (errors.Expired, watch.Silent) as error:
                 # The server has forgotten where we were, or has nothing to say about it, as one that was
                 # restored from a backup. A list tells all but the states in between.
-                self._since, self._trouble = None, error
+                self._since = None
+                self._note_link(False, error)
             except Error as error:
-                self._trouble = error
+                self._note_link(False, error)
             except msgspec.DecodeError as error:
-                self._trouble = errors.ServerFailure(
-                    f"{self._client.name}: watching {self._scope.resource}: no object: {error}"
-                )
-            finally:
-                self._set_following(False)
+                what = f"{self._client.name}: watching {self._scope.resource}"
+                self._note_link(False, errors.ServerFailure(f"{what}: no object: {error}"))
             failures = 0 if self._version != reached else failures + 1
             await self._pause(failures)
 
@@ -201,8 +200,8 @@ class Informer(Generic[H]):
         batches = watch.batches(self._client, self._scope, since, self._watching)
         async with aclosing(batches):
             async for batch in batches:
-                self._heard, self._trouble = self._client.clock.monotonic(), None
-                self._set_following(True)
+                self._heard = self._client.clock.monotonic()
+                self._note_link(True, None)
                 for event in batch:
                     if collecting is None or collecting.is_over:
                         self._apply(event)
@@ -269,9 +268,9 @@ class Informer(Generic[H]):
         self._tell(changes + self._cache.replace(found, version))
         self.synced.set()
 
-    def _set_following(self, is_following: bool) -> None:
-        if is_following != self._is_following:
-            self._is_following = is_following
+    def _note_link(self, is_following: bool, trouble: Error | None) -> None:
+        if (is_following, trouble) != (self._is_following, self._trouble):
+            self._is_following, self._trouble = is_following, trouble
             for listener in self._link_listeners:
                 listener(self.freshness())
 

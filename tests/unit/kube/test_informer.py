@@ -218,7 +218,7 @@ async def test_whoever_cares_hears_when_the_watch_ends_and_begins(clock: ManualC
         server.cut()
         await clock.pass_time(10)
 
-        assert heard == [(False, False), (True, False)]
+        assert heard == [(False, False), (False, True), (False, True), (True, False)]
 
 
 async def test_an_answer_that_is_no_object_is_trouble_not_the_end(clock: ManualClock) -> None:
