@@ -150,23 +150,31 @@ class Informer(Generic[H]):
     async def run(self) -> None:
         """Follow the collection until cancelled, whatever happens to the server."""
         failures = 0
-        while True:
-            reached = self._version
-            try:
-                await self._follow()
-                self._note_link(False, self._trouble)
-            except (errors.Expired, watch.Silent) as error:
-                # The server has forgotten where we were, or has nothing to say about it, as one that was
-                # restored from a backup. A list tells all but the states in between.
-                self._since = None
-                self._note_link(False, error)
-            except Error as error:
-                self._note_link(False, error)
-            except msgspec.DecodeError as error:
-                what = f"{self._client.name}: watching {self._scope.resource}"
-                self._note_link(False, errors.ServerFailure(f"{what}: no object: {error}"))
-            failures = 0 if self._version != reached else failures + 1
-            await self._pause(failures)
+        try:
+            while True:
+                reached = self._version
+                await self._pass()
+                failures = 0 if self._version != reached else failures + 1
+                await self._pause(failures)
+        finally:
+            self._is_following = False
+
+    async def _pass(self) -> None:
+        """Follow as long as one watch lasts; note why it ended."""
+        try:
+            await self._follow()
+        except (errors.Expired, watch.Silent) as error:
+            # The server has forgotten where we were, or has nothing to say about it, as one that was
+            # restored from a backup. A list tells all but the states in between.
+            self._since = None
+            self._note_link(False, error)
+        except Error as error:
+            self._note_link(False, error)
+        except msgspec.DecodeError as error:
+            what = f"{self._client.name}: watching {self._scope.resource}"
+            self._note_link(False, errors.ServerFailure(f"{what}: no object: {error}"))
+        else:
+            self._note_link(False, self._trouble)
 
     async def _pause(self, failures: int) -> None:
         """Wait longer the longer nothing was heard; not at all after a watch that told something."""
