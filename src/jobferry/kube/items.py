@@ -32,6 +32,7 @@ class Metadata(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     namespace: str = ""
     generation: int = 0
     labels: dict[str, str] = {}
+    creation_timestamp: str = ""
     deletion_timestamp: str | None = None
 
 

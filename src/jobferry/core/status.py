@@ -1,0 +1,43 @@
+"""What the spec and status of a Job say, read so that nothing a cluster may hold is a surprise."""
+
+from jobferry.objects import Obj, conditions, indexes
+from jobferry.objects.indexes import IndexSet
+
+COMPLETE = "Complete"
+FAILED = "Failed"
+SUSPENDED = "Suspended"
+
+INTERIM = {COMPLETE: "SuccessCriteriaMet", FAILED: "FailureTarget"}
+"""The condition that comes before, or together with, each way to end."""
+
+MAX_COMPLETIONS = 2**31
+"""More than any Job can have: for indexes whose Job is not at hand."""
+
+
+def end(status: Obj) -> Obj | None:
+    """Return the condition that says how a Job ended; None if it did not."""
+    stated = (each for each in status.get("conditions") or () if each.get("status") == "True")
+    return next((each for each in stated if each.get("type") in INTERIM), None)
+
+
+def is_suspended(status: Obj) -> bool:
+    """Tell whether a Job's status says that it is suspended."""
+    return conditions.is_true(status.get("conditions"), SUSPENDED)
+
+
+def is_indexed(spec: Obj) -> bool:
+    """Tell whether the pods of a Job have indexes."""
+    return spec.get("completionMode") == "Indexed"
+
+
+def count(status: Obj, member: str) -> int:
+    """Return a counter; absent is zero."""
+    return max(0, int(status.get(member) or 0))
+
+
+def read_indexes(status: Obj, member: str) -> IndexSet:
+    """Return the indexes that a member names; none if that makes no sense."""
+    try:
+        return indexes.parse(status.get(member) or "", MAX_COMPLETIONS)
+    except indexes.BadIndexes:
+        return IndexSet()

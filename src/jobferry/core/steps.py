@@ -1,0 +1,66 @@
+"""What the dispatcher can do about a workload: each step is one request, or none."""
+
+from dataclasses import dataclass
+
+from jobferry.clock import Seconds
+from jobferry.core.placement import Placement
+from jobferry.objects import Obj
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Read the hub object from its API server: a cache is not enough for what may come next."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Write a placement to the hub."""
+
+    patch: Obj
+    placement: Placement
+
+
+@dataclass(frozen=True, slots=True)
+class WriteStatus:
+    """Write the status of the hub object."""
+
+    patch: Obj
+    end: str | None
+    """How the workload ended, if this write says that it did."""
+
+
+@dataclass(frozen=True, slots=True)
+class CreateMirror:
+    """Create the mirror on a worker."""
+
+    worker: str
+    obj: Obj
+
+
+@dataclass(frozen=True, slots=True)
+class EditMirror:
+    """Forward what changed on the hub."""
+
+    worker: str
+    obj: Obj
+    patch: Obj
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteMirror:
+    """Delete a mirror that is ours and no longer wanted."""
+
+    worker: str
+    obj: Obj
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """Nothing to do, for now or until something changes."""
+
+    why: str
+    after: Seconds | None = None
+
+
+Step = Look | Record | WriteStatus | CreateMirror | EditMirror | DeleteMirror | Rest

@@ -1,0 +1,13 @@
+"""Moments as Kubernetes writes them: in UTC, to the second."""
+
+from datetime import UTC, datetime
+
+
+def text(moment: datetime) -> str:
+    """Write a moment; what is below a second is cut off, as API servers do."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def instant(text: str) -> datetime:
+    """Read what an API server wrote."""
+    return datetime.fromisoformat(text)

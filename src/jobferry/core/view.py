@@ -1,0 +1,134 @@
+"""What is known about one workload when it is decided on: plain values, read from the caches."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
+
+from jobferry.clock import Seconds
+from jobferry.core.base import Base
+from jobferry.core.marks import Marks
+from jobferry.objects import Obj
+
+
+class Edits(Protocol):
+    """What changed on the hub since it was forwarded."""
+
+    @property
+    def patch(self) -> Obj | None:
+        """The merge patch that forwards it."""
+        ...
+
+
+class Kind(Protocol):
+    """What deciding needs to know of a workload kind; `kinds` has the adapters."""
+
+    def mirror(self, hub: Obj, marks: Marks, base: Base) -> Obj:
+        """Return the object to create on a worker."""
+        ...
+
+    def wanted_status(self, hub: Obj, mirror: Obj, base: Base) -> Obj:
+        """Return the status that the mirror would have the hub object show."""
+        ...
+
+    def finish(self, obj: Obj) -> str | None:
+        """Return how it ended; None if it did not."""
+        ...
+
+    def carried(self, hub: Obj, mirror: Obj | None, base: Base, now: datetime) -> Base:
+        """Return the base of the next attempt."""
+        ...
+
+    def outcome(self, hub: Obj, base: Base) -> Obj | None:
+        """Return the status to want if nothing is left to run."""
+        ...
+
+    def edits(self, hub: Obj, mirror: Obj, base: Base) -> Edits:
+        """Compare the hub object with its mirror and with what was forwarded."""
+        ...
+
+    def never_ran(self, obj: Obj) -> bool:
+        """Tell whether no pod of it can have done anything."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worker:
+    """A worker as placement sees it."""
+
+    name: str
+    cluster: str
+    """The UID of its cluster; empty while it was never reached."""
+
+    is_up: bool
+    lost_since: datetime | None = None
+    refuses: str | None = None
+    """Why it takes no new work; None: it does."""
+
+    moves_away: bool = False
+    """Whether it is drained: what runs there is to run elsewhere."""
+
+    mirrors: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """What the workload's queue says."""
+
+    workers: tuple[str, ...]
+    """Those that may run it, in the order to try them if `placement` is Ordered."""
+
+    placement: str = "Spread"
+    lost_after: Seconds | None = 900.0
+    """How long a worker may be lost until its work moves; None: work waits for it."""
+
+    keep_finished: Seconds | None = None
+    """How long the mirror of a finished workload stays; None: as long as the workload."""
+
+    give_up_after: Seconds | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """Everything that is known about one workload."""
+
+    namespace: str
+    name: str
+    hub: Obj | None
+    """None: there is none, or none that is delegated to us."""
+
+    is_live: bool
+    """Whether `hub` was read from the API server in this very pass, not from a cache."""
+
+    mirrors: Mapping[str, Obj]
+    """By worker: what carries our marks under the mirror's name, as last seen."""
+
+    workers: Mapping[str, Worker]
+    policy: Policy
+    origin: str
+    dispatcher: str
+    now: datetime
+    refusals: Mapping[str, str] = field(default_factory=dict)
+    """Workers that would not have this workload, and why."""
+
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Workers on which the mirror needs another name than the workload, and which."""
+
+    def marks(self, worker: str, hub_uid: str, attempt: int) -> Marks:
+        """Return the marks of the mirror that this workload has, or would have, on a worker."""
+        return Marks(
+            origin=self.origin,
+            dispatcher=self.dispatcher,
+            worker=worker,
+            hub_uid=hub_uid,
+            attempt=attempt,
+            namespace=self.namespace,
+            name=self.names.get(worker, self.name),
+            hub_name=self.name,
+        )
+
+    @property
+    def most_are_lost(self) -> bool:
+        """Whether so many workers are out of reach that it must be us who are cut off."""
+        lost = sum(not worker.is_up for worker in self.workers.values())
+        return lost > 1 and lost * 2 > len(self.workers)

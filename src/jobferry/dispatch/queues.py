@@ -1,0 +1,102 @@
+"""The queues: which workload goes by which policy."""
+
+import msgspec
+
+from jobferry.clock import Seconds
+from jobferry.core.view import Policy
+from jobferry.kube.calls import Scope
+from jobferry.kube.client import Client
+from jobferry.kube.informer import Informer
+from jobferry.kube.items import Head, Item, Key, Metadata
+from jobferry.kube.resources import Resource
+from jobferry.objects import Obj, labels
+from jobferry.workers.resource import WorkerHead
+
+QUEUES = Resource("jobferry.io", "v1alpha1", "queues", "Queue", namespaced=False)
+LABEL = "jobferry.io/queue"
+
+
+class Selection(msgspec.Struct, frozen=True, gc=False):
+    """Which workers a queue uses."""
+
+    selector: Obj | None = None
+    order: list[str] = []
+
+
+class OnWorkerLost(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    """What becomes of work whose worker is lost."""
+
+    action: str = "Move"
+    after_seconds: Seconds | None = None
+
+
+class FinishedMirrors(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    """How long mirrors of finished workloads stay."""
+
+    keep_seconds: Seconds | None = None
+
+
+class Spec(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    """What a Queue asks for."""
+
+    namespaces: list[str] = []
+    workers: Selection = Selection()
+    placement: str = "Spread"
+    on_worker_lost: OnWorkerLost = OnWorkerLost()
+    finished_mirrors: FinishedMirrors = FinishedMirrors()
+    give_up_after_seconds: Seconds | None = None
+
+
+class QueueHead(Head, frozen=True, gc=False):
+    """A Queue."""
+
+    spec: Spec = Spec()
+
+
+class Queues:
+    """Finds the queue of a workload."""
+
+    def __init__(self, hub: Client, lost_after: Seconds) -> None:
+        self.objects = Informer(hub, Scope(resource=QUEUES), QueueHead)
+        self._lost_after = lost_after
+
+    def policy(self, workload: Metadata, workers: Informer[WorkerHead]) -> Policy | str:
+        """Return what the workload's queue says, or why it has none."""
+        queue = self._queue(workload)
+        if isinstance(queue, str):
+            return queue
+        spec = queue.head.spec if queue else Spec()
+        lost = spec.on_worker_lost
+        after = self._lost_after if lost.after_seconds is None else lost.after_seconds
+        return Policy(
+            workers=tuple(_ordered(spec.workers, workers)),
+            placement=spec.placement,
+            lost_after=after if lost.action == "Move" else None,
+            keep_finished=spec.finished_mirrors.keep_seconds,
+            give_up_after=spec.give_up_after_seconds,
+        )
+
+    def _queue(self, workload: Metadata) -> Item[QueueHead] | str | None:
+        """Find the queue by label, else by namespace; None: the default one, which uses all workers."""
+        if name := workload.labels.get(LABEL):
+            return self.objects.get(Key("", name)) or f"there is no Queue {name}"
+        namespace = workload.namespace
+        found = [queue for queue in self.objects if namespace in queue.head.spec.namespaces]
+        if len(found) > 1:
+            names = ", ".join(sorted(queue.key.name for queue in found))
+            return (
+                f"several Queues claim namespace {namespace}: {names}; choose by label {LABEL}"
+            )
+        return found[0] if found else None
+
+
+def _ordered(selection: Selection, workers: Informer[WorkerHead]) -> list[str]:
+    """List the workers that match, those that the queue names first."""
+    selector = labels.from_object(selection.selector) if selection.selector else None
+    names = [
+        worker.key.name
+        for worker in workers
+        if selector is None or selector.matches(worker.head.metadata.labels)
+    ]
+    rank = {name: place for place, name in enumerate(selection.order)}
+    return sorted(names, key=lambda name: (rank.get(name, len(rank)), name))

@@ -1,0 +1,104 @@
+"""The Job kind: batch/v1 Jobs on the hub, and their mirrors, which are ordinary Jobs on a worker."""
+
+from dataclasses import replace
+from datetime import datetime
+
+from jobferry.core import times
+from jobferry.core.base import Base
+from jobferry.core.marks import Marks
+from jobferry.core.status import COMPLETE, FAILED, count, end, is_suspended
+from jobferry.kinds import job_edits
+from jobferry.kinds.dropped import dropped_fields
+from jobferry.kinds.job_draft import draft
+from jobferry.kinds.job_edits import edits
+from jobferry.objects import Obj
+from jobferry.objects.demand import Demand, of_job
+
+__all__ = [
+    "carried",
+    "demand",
+    "dropped_fields",
+    "edits",
+    "finish",
+    "mirror",
+    "never_ran",
+    "outcome",
+    "wanted_status",
+]
+
+
+def demand(job: Obj) -> Demand:
+    """Return what the pods that a Job still has to run side by side need together."""
+    return of_job(job)
+
+
+def mirror(hub_job: Obj, marks: Marks, base: Base) -> Obj:
+    """Return the Job to create on a worker; the same for the same arguments, however often it is asked."""
+    return job_edits.note(marks.stamp(draft(hub_job, base)), hub_job, base)
+
+
+def wanted_status(hub_job: Obj, mirror: Obj, base: Base) -> Obj:
+    """Return the status that the mirror would have the hub Job show: its own, on top of the base."""
+    status, spec = mirror.get("status") or {}, hub_job["spec"]
+    return {**status, **base.plus(status, spec).counters(spec)}
+
+
+def finish(job: Obj) -> str | None:
+    """Return how a Job ended, Complete or Failed; None if it did not."""
+    condition = end(job.get("status") or {})
+    return condition["type"] if condition else None
+
+
+def carried(hub_job: Obj, mirror: Obj | None, base: Base, now: datetime) -> Base:
+    """Return the base of the next attempt; `mirror` is None if nothing is known of it any more.
+
+    What the hub shows counts at least. The deadline is one for all attempts: as on one cluster, it runs
+    from the start that the hub shows.
+    """
+    spec, shown = hub_job["spec"], hub_job.get("status") or {}
+    earned = base.plus((mirror or {}).get("status") or {}, spec) | Base().plus(shown, spec)
+    started = shown.get("startTime")
+    passed = (now - times.instant(started)).total_seconds() if started else 0
+    return replace(earned, seconds=max(0, int(passed)))
+
+
+def outcome(hub_job: Obj, base: Base) -> Obj | None:
+    """Return the status to want for a Job of which nothing is left to run; None if there is.
+
+    That is so if the attempts before have used up a limit, or were lost after the last success.
+    """
+    spec = hub_job["spec"]
+    limit, deadline = spec.get("backoffLimit"), spec.get("activeDeadlineSeconds")
+    completions = spec.get("completions")
+    if limit is not None and base.failed > limit:
+        end = _end(
+            FAILED, "BackoffLimitExceeded", "Job has reached the specified backoff limit"
+        )
+    elif deadline is not None and base.seconds >= deadline:
+        end = _end(FAILED, "DeadlineExceeded", "Job was active longer than specified deadline")
+    elif completions is not None and base.succeeded >= completions:
+        message = "Reached expected number of succeeded pods"
+        end = _end(COMPLETE, "CompletionsReached", message)
+    else:
+        return None
+    return {**base.counters(spec), "conditions": [end]}
+
+
+def never_ran(mirror: Obj) -> bool:
+    """Tell whether a mirror never had a pod that may have done something.
+
+    A suspended one that has a start may have had pods: those are removed without being counted.
+    """
+    status = mirror.get("status") or {}
+    uncounted = status.get("uncountedTerminatedPods") or {}
+    members = ("ready", "succeeded", "failed", "terminating")
+    return not (
+        any(count(status, member) for member in members)
+        or any(uncounted.get(kind) for kind in ("succeeded", "failed"))
+        or (is_suspended(status) and status.get("startTime"))
+        or end(status)
+    )
+
+
+def _end(type: str, reason: str, message: str) -> Obj:
+    return {"type": type, "status": "True", "reason": reason, "message": message}

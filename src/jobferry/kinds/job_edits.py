@@ -1,0 +1,237 @@
+"""What changed on a hub Job since its mirror was made, and what somebody changed on the mirror.
+
+The mirror notes each field as it was last forwarded. So three states meet: forwarded, hub, mirror. What
+changed on the hub is forwarded; what changed on the mirror alone (by Kueue, a policy, a person) stays.
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from jobferry.core import marks
+from jobferry.core.base import Base
+from jobferry.core.status import count, is_indexed
+from jobferry.kinds.job_draft import draft
+from jobferry.kinds.metadata import travelling, without_generated
+from jobferry.objects import Obj
+
+Path = tuple[str, ...]
+Fields = dict[Path, Any]
+"""The leaves of an object that an edit may change, by where they are."""
+
+MUTABLE = (
+    "activeDeadlineSeconds",
+    "backoffLimit",
+    "maxFailedIndexes",
+    "parallelism",
+    "podReplacementPolicy",
+    "suspend",
+)
+DIRECTIVES = ("nodeSelector", "schedulingGates", "tolerations")
+TEMPLATE: Path = ("spec", "template")
+COMPLETIONS: Path = ("spec", "completions")
+PARALLELISM: Path = ("spec", "parallelism")
+
+SHORT = 64
+"""How long a noted value may be as JSON; of a longer one only the hash is noted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An edit on the hub that cannot be forwarded."""
+
+    field: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """A field that somebody changed on the mirror; None stands for absent."""
+
+    field: str
+    forwarded: Any
+    found: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Edits:
+    """What to do about the differences between a hub Job and its mirror."""
+
+    patch: Obj | None
+    """The merge patch that forwards what changed on the hub."""
+
+    refusals: tuple[Refusal, ...] = ()
+    drift: tuple[Drift, ...] = ()
+
+
+def note(mirror: Obj, hub_job: Obj, base: Base) -> Obj:
+    """Return the mirror with a note of everything that is forwarded by creating it."""
+    metadata = mirror["metadata"]
+    noted = _notes(hub_job, _traces(_fields(draft(hub_job, base))))
+    annotations = {**metadata.get("annotations", {}), **noted}
+    return {**mirror, "metadata": {**metadata, "annotations": annotations}}
+
+
+def edits(hub_job: Obj, mirror: Obj, base: Base) -> Edits:
+    """Compare a hub Job with its mirror and with what was forwarded."""
+    now, found = _fields(draft(hub_job, base)), _fields(mirror)
+    forwarded = _forwarded(mirror)
+    if forwarded is None:
+        # Somebody removed the note. What is different may be anybody's doing, so nothing is forwarded.
+        traces = _traces(now)
+        patch = _patch(mirror, {}, _notes(hub_job, traces))
+        return Edits(patch, drift=tuple(_drift(now, found, traces)))
+    changed = _changed(hub_job, mirror, now, forwarded)
+    refused = {path: why for path in changed if (why := _refusal(path, mirror))}
+    sent = {path: now.get(path) for path in changed if path not in refused}
+    if COMPLETIONS in sent:
+        # API servers take new completions only together with an equal parallelism.
+        sent[PARALLELISM] = now.get(PARALLELISM)
+    noted = {path: trace for path, trace in forwarded.items() if path not in sent}
+    noted |= _traces({path: value for path, value in sent.items() if value is not None})
+    known = {path: value for path, value in found.items() if path not in changed}
+    settled = {path: trace for path, trace in forwarded.items() if path not in changed}
+    return Edits(
+        patch=_patch(mirror, sent, _notes(hub_job, noted)) if sent else None,
+        refusals=tuple(Refusal(pointer(path), why) for path, why in refused.items()),
+        drift=tuple(_drift(now, known, settled)),
+    )
+
+
+def pointer(path: Path) -> str:
+    """Write where a field is, as a JSON pointer."""
+    return "".join("/" + step.replace("~", "~0").replace("/", "~1") for step in path)
+
+
+def _fields(job: Obj) -> Fields:
+    """Return what may be edited and forwarded; of the rest of the pod template, one value for it all."""
+    metadata, spec = job["metadata"], job["spec"]
+    mutable = (*MUTABLE, "completions") if is_indexed(spec) else MUTABLE
+    directives, rest = _split(spec["template"])
+    view = {
+        "metadata": {
+            "labels": travelling(metadata.get("labels")),
+            "annotations": travelling(metadata.get("annotations")),
+        },
+        "spec": {key: spec.get(key) for key in mutable} | {"template": directives},
+    }
+    return dict(_leaves((), view)) | {TEMPLATE: rest}
+
+
+def _split(template: Obj) -> tuple[Obj, Obj]:
+    """Part the scheduling directives, which may be edited while a Job waits suspended, from the rest."""
+    metadata, pod = template.get("metadata") or {}, template["spec"]
+    affinity = pod.get("affinity") or {}
+    directives = {
+        "metadata": {
+            "labels": without_generated(metadata.get("labels")),
+            "annotations": metadata.get("annotations"),
+        },
+        "spec": {
+            **{key: pod.get(key) for key in DIRECTIVES},
+            "affinity": {"nodeAffinity": affinity.get("nodeAffinity")},
+        },
+    }
+    rest = {key: value for key, value in pod.items() if key not in (*DIRECTIVES, "affinity")}
+    others = {key: value for key, value in affinity.items() if key != "nodeAffinity"}
+    return directives, {**rest, "affinity": others}
+
+
+def _leaves(path: Path, value: Any) -> Iterator[tuple[Path, Any]]:
+    if isinstance(value, dict):
+        for key, member in value.items():
+            yield from _leaves((*path, key), member)
+    elif value is not None:
+        yield path, value
+
+
+def _trace(value: Any) -> Any:
+    """Return the value, or what stands for it where it is too long to be noted."""
+    text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    return value if len(text) <= SHORT else f"sha256:{hashlib.sha256(text).hexdigest()[:40]}"
+
+
+def _traces(fields: Fields) -> Fields:
+    return {path: _trace(value) for path, value in fields.items()}
+
+
+def _notes(hub_job: Obj, traces: Fields) -> dict[str, str]:
+    """Return the annotations that say what was forwarded."""
+    record = {pointer(path): trace for path, trace in traces.items()}
+    return {
+        marks.FORWARDED: orjson.dumps(record, option=orjson.OPT_SORT_KEYS).decode(),
+        marks.HUB_GENERATION: str(hub_job["metadata"]["generation"]),
+    }
+
+
+def _forwarded(mirror: Obj) -> Fields | None:
+    text = (mirror["metadata"].get("annotations") or {}).get(marks.FORWARDED, "")
+    try:
+        record = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None
+    if not isinstance(record, dict) or not all(key.startswith("/") for key in record):
+        return None
+    return {_path(key): trace for key, trace in record.items()}
+
+
+def _path(pointer: str) -> Path:
+    steps = pointer.split("/")[1:]
+    return tuple(step.replace("~1", "/").replace("~0", "~") for step in steps)
+
+
+def _changed(hub_job: Obj, mirror: Obj, now: Fields, forwarded: Fields) -> list[Path]:
+    """Return the fields that have changed on the hub since they were forwarded.
+
+    With the generation unchanged nobody edited the spec, even if a newer API server reads it with more
+    defaults than the one before.
+    """
+    noted = mirror["metadata"]["annotations"].get(marks.HUB_GENERATION)
+    is_edited = noted != str(hub_job["metadata"]["generation"])
+    traces = _traces(now)
+    return [
+        path
+        for path in sorted(traces.keys() | forwarded.keys())
+        if traces.get(path) != forwarded.get(path) and (is_edited or path[0] == "metadata")
+    ]
+
+
+def _refusal(path: Path, mirror: Obj) -> str | None:
+    """Say why an edit cannot be forwarded, if it cannot."""
+    if path[:2] != TEMPLATE:
+        return None
+    if path == TEMPLATE:
+        return "only its scheduling directives can be forwarded"
+    status = mirror.get("status") or {}
+    if not mirror["spec"].get("suspend"):
+        return "the mirror is not suspended"
+    if status.get("startTime") or count(status, "active"):
+        return "the mirror has started"
+    return None
+
+
+def _drift(now: Fields, found: Fields, traces: Fields) -> Iterator[Drift]:
+    """Yield what is not on the mirror as it was forwarded.
+
+    Labels, annotations and scheduling directives that were added there are no drift, and of the rest of
+    the pod template nothing is: webhooks and defaults do that to every Job.
+    """
+    added = {path for path in found if path[0] == "spec" and path[:2] != TEMPLATE}
+    for path in sorted(traces.keys() | added):
+        if path != TEMPLATE and _trace(found.get(path)) != traces.get(path):
+            yield Drift(pointer(path), now.get(path), found.get(path))
+
+
+def _patch(mirror: Obj, sent: Fields, notes: Mapping[str, str]) -> Obj:
+    """Return a merge patch for this very mirror, and none that has taken its name since."""
+    metadata = mirror["metadata"]
+    patch: Obj = {"metadata": {"uid": metadata["uid"], "annotations": dict(notes)}}
+    for path, value in sent.items():
+        inner = patch
+        for step in path[:-1]:
+            inner = inner.setdefault(step, {})
+        inner[path[-1]] = value
+    return patch
