@@ -39,8 +39,8 @@ def _refusal(view: View, name: str) -> str | None:
 def _best(able: list[Worker], placement: str) -> Worker:
     match placement:
         case "Spread":
-            return min(able, key=lambda worker: worker.mirrors)
+            return min(able, key=lambda worker: worker.load)
         case "Pack":
-            return max(able, key=lambda worker: worker.mirrors)
+            return max(able, key=lambda worker: worker.load)
         case _:
             return able[0]

@@ -92,6 +92,12 @@ def vouched(obj: Obj) -> Placement | None:
     return Placement(obj["metadata"]["uid"], int(match["attempt"]), (shard,))
 
 
+def workers(annotation: str) -> list[str]:
+    """Return the workers that a record names, trusted or not: good enough for counting."""
+    record = _parsed(annotation)
+    return [shard.worker for shard in record.shards] if record else []
+
+
 def last_attempt(obj: Obj) -> int:
     """Return the number of the last placement that was really made; 0: none was."""
     known = read(obj) or vouched(obj)
@@ -100,11 +106,13 @@ def last_attempt(obj: Obj) -> int:
 
 def _recorded(obj: Obj) -> Placement | None:
     text = (obj["metadata"].get("annotations") or {}).get(ANNOTATION)
-    if text is None:
-        return None
+    return None if text is None else _parsed(text)
+
+
+def _parsed(text: str) -> Placement | None:
     try:
         return _from_json(orjson.loads(text))
-    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, ValueError, AttributeError):
         return None  # whatever a user wrote there, it is not ours
 
 

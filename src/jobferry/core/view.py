@@ -68,7 +68,8 @@ class Worker:
     moves_away: bool = False
     """Whether it is drained: what runs there is to run elsewhere."""
 
-    mirrors: int = 0
+    load: int = 0
+    """How many unfinished workloads it has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,10 +1,9 @@
 """The dispatcher: observes the hub and the workers, asks the core, carries out what it says."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
-
-import msgspec
 
 from jobferry import log
 from jobferry.clock import Seconds
@@ -22,6 +21,7 @@ from jobferry.core.steps import (
 )
 from jobferry.core.view import Policy, View, Worker
 from jobferry.dispatch.act import Actor, Refused
+from jobferry.dispatch.jobs import JobHead, workers_of
 from jobferry.dispatch.queues import Queues
 from jobferry.kinds import job
 from jobferry.kube import errors
@@ -49,18 +49,6 @@ _log = log.get(__name__)
 T = TypeVar("T")
 
 
-class JobSpec(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """What is decoded of every Job on the hub."""
-
-    managed_by: str = ""
-
-
-class JobHead(Head, frozen=True, gc=False):
-    """A Job on the hub, as far as every one of them is looked at."""
-
-    spec: JobSpec = JobSpec()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """What a dispatcher is told when it is started."""
@@ -86,12 +74,14 @@ class Dispatcher:
         self._options = options
         self._record = record
         self._queue: WorkQueue[Key] = WorkQueue(hub.clock)
+        self._choosing: Counter[str] = Counter()
         self._refusals: dict[tuple[Key, str], tuple[Seconds, str]] = {}
         self.jobs = Informer(
             hub,
             Scope(resource=JOBS),
             JobHead,
             keep=lambda head: head.spec.managed_by in options.managed_by,
+            indexes={"worker": workers_of},
         )
         self.jobs.listen(lambda change: self._queue.add(change.item.key))
         self.queues = Queues(hub, options.lost_after)
@@ -100,6 +90,7 @@ class Dispatcher:
             hub,
             selector=marks.selector(options.origin, options.dispatcher),
             requests=options.requests,
+            load=self._load,
             on_mirror=self._on_mirror,
             on_change=lambda _: self._look_at_all(),
         )
@@ -134,6 +125,10 @@ class Dispatcher:
         for item in self.jobs:
             self._queue.add(item.key)
 
+    def _load(self, worker: str) -> int:
+        """Count the Jobs that a worker has, or is about to get: many are placed at the same time."""
+        return len(self.jobs.by("worker", worker)) + self._choosing[worker]
+
     # Deciding
 
     async def _reconcile(self, key: Key) -> Outcome:
@@ -157,7 +152,7 @@ class Dispatcher:
             case Look():
                 await self._look(known)
             case Record():
-                await self._actor.record(_there(view.hub), step)
+                await self._place(_there(view.hub), step)
                 known.is_live = True
             case WriteStatus():
                 await self._actor.write_status(_there(view.hub), step)
@@ -168,6 +163,14 @@ class Dispatcher:
                 await self._actor.edit(step)
             case DeleteMirror():
                 await self._actor.delete(step)
+
+    async def _place(self, hub: Obj, step: Record) -> None:
+        chosen = [shard.worker for shard in step.placement.shards]
+        self._choosing.update(chosen)
+        try:
+            await self._actor.record(hub, step)
+        finally:
+            self._choosing.subtract(chosen)
 
     async def _look(self, known: "Known") -> None:
         known.is_gone = await self._actor.look(known.key) is None

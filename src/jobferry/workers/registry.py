@@ -23,7 +23,11 @@ AT_A_TIME = 8
 
 
 class Workers:
-    """Keeps the links; `on_mirror` hears of every change of a mirror, `on_change` of every worker's."""
+    """Keeps the links to the workers.
+
+    `load` says how much each has to do; `on_mirror` hears of every change of a mirror, `on_change` of every
+    worker's.
+    """
 
     def __init__(
         self,
@@ -31,6 +35,7 @@ class Workers:
         *,
         selector: str,
         requests: int,
+        load: Callable[[str], int],
         on_mirror: Callable[[str, Change[Head]], None],
         on_change: Callable[[str], None],
     ) -> None:
@@ -40,6 +45,7 @@ class Workers:
         self._clock = hub.clock
         self._selector = selector
         self._requests = requests
+        self._load = load
         self._on_mirror = on_mirror
         self._on_change = on_change
         self._queue: WorkQueue[str] = WorkQueue(self._clock)
@@ -74,7 +80,7 @@ class Workers:
             name, link = item.key.name, self.link(item.key.name)
             state = link.state if link else State()
             twin = first.setdefault(state.cluster, name) if state.cluster else name
-            views[name] = _view(item, link, state, twin)
+            views[name] = _view(item, state, twin, self._load(name))
         return views
 
     def _twin(self, name: str) -> str | None:
@@ -134,21 +140,20 @@ def _age(item: Item[WorkerHead]) -> tuple[str, str]:
     return item.head.metadata.creation_timestamp, item.key.name
 
 
-def _view(item: Item[WorkerHead], link: Link | None, state: State, twin: str) -> view.Worker:
+def _view(item: Item[WorkerHead], state: State, twin: str, load: int) -> view.Worker:
     spec = item.head.spec
-    mirrors = len(link.connection.mirrors) if link and link.connection else 0
     return view.Worker(
         name=item.key.name,
         cluster=state.cluster,
         is_up=state.is_up and twin == item.key.name,
         lost_since=state.lost_since,
-        refuses=_refusal(item, mirrors, twin),
+        refuses=_refusal(item, load, twin),
         moves_away=spec.drain == "MoveAway",
-        mirrors=mirrors,
+        load=load,
     )
 
 
-def _refusal(item: Item[WorkerHead], mirrors: int, twin: str) -> str | None:
+def _refusal(item: Item[WorkerHead], load: int, twin: str) -> str | None:
     spec = item.head.spec
     if twin != item.key.name:
         return f"{_SAME}{twin}"
@@ -156,8 +161,8 @@ def _refusal(item: Item[WorkerHead], mirrors: int, twin: str) -> str | None:
         return "it is being removed"
     if spec.drain != "None":
         return f"it is drained ({spec.drain})"
-    if spec.max_mirrors is not None and mirrors >= spec.max_mirrors:
-        return f"it holds {mirrors} mirrors, and at most {spec.max_mirrors}"
+    if spec.max_mirrors is not None and load >= spec.max_mirrors:
+        return f"it has {load} workloads, and takes at most {spec.max_mirrors}"
     return None
 
 
