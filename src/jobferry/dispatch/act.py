@@ -10,7 +10,7 @@ from jobferry.core.marks import Standing
 from jobferry.core.steps import CreateMirror, DeleteMirror, EditMirror, Record, WriteStatus
 from jobferry.errors import Error
 from jobferry.kinds import job
-from jobferry.kube import errors
+from jobferry.kube import errors, events
 from jobferry.kube.client import Client
 from jobferry.kube.informer import Informer
 from jobferry.kube.items import Head, Key
@@ -21,6 +21,9 @@ from jobferry.workers.link import Link
 from jobferry.workers.registry import Workers
 
 _log = log.get(__name__)
+
+Tell = Callable[[Obj, events.Type, str, str], None]
+"""Tells people about an object: type, reason, message."""
 
 
 class Priority(IntEnum):
@@ -45,7 +48,7 @@ class Actor:
         absorb: Callable[[Obj], None],
         workers: Workers,
         requests: int,
-        record: Callable[[Obj, str, str, str], None],
+        record: Tell,
     ) -> None:
         self._hub = hub
         self._absorb = absorb

@@ -1,7 +1,7 @@
 """The dispatcher: observes the hub and the workers, asks the core, carries out what it says."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -20,7 +20,7 @@ from jobferry.core.steps import (
     WriteStatus,
 )
 from jobferry.core.view import Policy, View, Worker
-from jobferry.dispatch.act import Actor, Refused
+from jobferry.dispatch.act import Actor, Refused, Tell
 from jobferry.dispatch.jobs import JobHead, workers_of
 from jobferry.dispatch.queues import Queues
 from jobferry.kinds import job
@@ -48,6 +48,9 @@ _log = log.get(__name__)
 
 T = TypeVar("T")
 
+Lead = Callable[[supervise.Run], Awaitable[None]]
+"""Runs a function while, and only while, it is for us to act."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
@@ -67,7 +70,12 @@ class Dispatcher:
     """Brings every delegated Job to a worker, and its status back."""
 
     def __init__(
-        self, hub: Client, options: Options, record: Callable[[Obj, str, str, str], None]
+        self,
+        hub: Client,
+        options: Options,
+        *,
+        record: Tell,
+        is_leading: Callable[[], bool],
     ) -> None:
         self._hub = hub
         self._clock = hub.clock
@@ -91,6 +99,7 @@ class Dispatcher:
             selector=marks.selector(options.origin, options.dispatcher),
             requests=options.requests,
             load=self._load,
+            may_write=is_leading,
             on_mirror=self._on_mirror,
             on_change=lambda _: self._look_at_all(),
         )
@@ -103,16 +112,20 @@ class Dispatcher:
             workers=options.passes,
         )
 
-    async def run(self) -> None:
-        """Dispatch until cancelled."""
+    async def run(self, lead: Lead) -> None:
+        """Observe until cancelled, and act as long as `lead` lets us: a standby has warm caches."""
         async with supervise.tasks("dispatcher", clock=self._clock) as tasks:
             tasks.start("hub jobs", self.jobs.run)
             tasks.start("queues", self.queues.objects.run)
-            await self.jobs.synced.wait()
-            await self.queues.objects.synced.wait()
             tasks.start("workers", self.workers.run)
-            await self.workers.objects.synced.wait()
-            await self._loop.run()
+            for informer in (self.jobs, self.queues.objects, self.workers.objects):
+                await informer.synced.wait()
+            await lead(self._act)
+
+    async def _act(self) -> None:
+        self.workers.look_at_all()
+        self._look_at_all()
+        await self._loop.run()
 
     # Observing
 

@@ -36,6 +36,7 @@ class Workers:
         selector: str,
         requests: int,
         load: Callable[[str], int],
+        may_write: Callable[[], bool],
         on_mirror: Callable[[str, Change[Head]], None],
         on_change: Callable[[str], None],
     ) -> None:
@@ -46,6 +47,7 @@ class Workers:
         self._selector = selector
         self._requests = requests
         self._load = load
+        self._may_write = may_write
         self._on_mirror = on_mirror
         self._on_change = on_change
         self._queue: WorkQueue[str] = WorkQueue(self._clock)
@@ -62,6 +64,11 @@ class Workers:
             self._tasks.start("objects", self.objects.run)
             await self.objects.synced.wait()
             await loop.run()
+
+    def look_at_all(self) -> None:
+        """Write the state of every worker to its object, now that it is for us to do so."""
+        for item in self.objects:
+            self._queue.add(item.key.name)
 
     def link(self, name: str) -> Link | None:
         """Return the link to a worker, up or not."""
@@ -102,7 +109,8 @@ class Workers:
         if name not in self._links:
             self._start(item)
         self._links[name][0].spec = item.head.spec
-        await self._write_status(item, self._links[name][0].state)
+        if self._may_write():
+            await self._write_status(item, self._links[name][0].state)
         self._on_change(name)
         return DONE
 

@@ -1,0 +1,161 @@
+"""The composition root: who is built from what, and what is checked before it runs."""
+
+import asyncio
+import os
+import secrets
+import socket
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from jobferry import log
+from jobferry.clock import SystemClock
+from jobferry.dispatch import hub_checks, manifests
+from jobferry.dispatch.act import Tell
+from jobferry.dispatch.dispatcher import Dispatcher, Options
+from jobferry.kube import errors, events, in_cluster, kubeconfig
+from jobferry.kube.access import Access
+from jobferry.kube.calls import PatchKind
+from jobferry.kube.client import Client, connect
+from jobferry.kube.events import Recorder, Subject
+from jobferry.kube.items import Key
+from jobferry.kube.lease import Candidate, LeadershipLost, Terms
+from jobferry.kube.resources import JOBS, NAMESPACES
+from jobferry.objects import Obj
+from jobferry.runtime import supervise
+from jobferry.settings import Settings
+from jobferry.workers.resource import WORKERS
+
+CLOCK = SystemClock()
+
+_log = log.get(__name__)
+
+
+def run(
+    settings: Settings,
+    *,
+    kubeconfig: Path | None,
+    context: str | None,
+    workers: Mapping[str, str],
+    install_crds: bool,
+) -> None:
+    """Run a dispatcher until it is stopped."""
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(_run(settings, kubeconfig, context, workers, install_crds))
+
+
+async def _run(
+    settings: Settings,
+    config: Path | None,
+    context: str | None,
+    workers: Mapping[str, str],
+    install_crds: bool,
+) -> None:
+    async with connect(_hub_access(config, context), name="hub", clock=CLOCK) as hub:
+        if install_crds:
+            await _install(hub, settings.lease.namespace)
+        await hub_checks.check(hub, settings.lease.namespace)
+        for name, its_context in workers.items():
+            await _make_worker(hub, name, _kubeconfig_path(config), its_context)
+        await dispatch(hub, settings)
+
+
+async def dispatch(hub: Client, settings: Settings) -> None:
+    """Dispatch the Jobs of a hub that was found fit for it."""
+    origin = (await hub.get(NAMESPACES, "kube-system"))["metadata"]["uid"]
+    me = f"{socket.gethostname()}-{secrets.token_hex(4)}"
+    recorder = Recorder(hub, component="jobferry", instance=me)
+    terms = Terms(
+        duration=settings.lease.duration,
+        deadline=settings.lease.deadline,
+        retry=settings.lease.retry,
+    )
+    lease = Key(settings.lease.namespace, settings.lease_name)
+    candidate = Candidate(hub, lease, me=me, terms=terms)
+    dispatcher = Dispatcher(
+        hub,
+        Options(
+            origin=origin,
+            dispatcher=settings.dispatcher_name,
+            managed_by=frozenset(settings.managed_by),
+            requests=settings.requests_in_flight,
+            passes=settings.passes,
+            lost_after=settings.worker_lost_after,
+        ),
+        record=_recording(recorder),
+        is_leading=lambda: candidate.is_leading,
+    )
+
+    async def lead(act: supervise.Run) -> None:
+        while True:
+            try:
+                await candidate.lead(act)
+            except LeadershipLost as lost:
+                _log.failure("Leadership lost", lost)
+
+    async with supervise.tasks("jobferry", clock=CLOCK) as tasks:
+        tasks.start("events", recorder.run)
+        await dispatcher.run(lead)
+
+
+def _recording(recorder: Recorder) -> Tell:
+    def record(obj: Obj, type: events.Type, reason: str, message: str) -> None:
+        meta = obj["metadata"]
+        subject = Subject(JOBS, Key(meta["namespace"], meta["name"]), meta["uid"])
+        recorder.record(subject, type, reason, message)
+
+    return record
+
+
+def _hub_access(config: Path | None, context: str | None) -> Access:
+    """Reach the hub by a file, else as kubectl would, else as a pod does."""
+    is_unsaid = config is None and context is None and "KUBECONFIG" not in os.environ
+    if is_unsaid and "KUBERNETES_SERVICE_HOST" in os.environ:
+        return in_cluster.access(clock=CLOCK)
+    return _kubeconfig(config).access(context, clock=CLOCK)
+
+
+def _kubeconfig(config: Path | None) -> kubeconfig.Kubeconfig:
+    return kubeconfig.from_environment() if config is None else kubeconfig.from_file(config)
+
+
+def _kubeconfig_path(config: Path | None) -> Path:
+    listed = os.environ.get("KUBECONFIG", "").split(os.pathsep)[0]
+    return (config or Path(listed or Path.home() / ".kube" / "config")).resolve()
+
+
+async def _install(hub: Client, namespace: str) -> None:
+    """Install what a hub needs: the CRDs, and the namespace of our Lease."""
+    with suppress(errors.AlreadyExists):
+        await hub.create(NAMESPACES, {"metadata": {"name": namespace}})
+    for crd in manifests.objects("crds"):
+        await hub.patch(
+            hub_checks.CRDS,
+            crd["metadata"]["name"],
+            crd,
+            kind=PatchKind.APPLY,
+            field_manager="jobferry",
+            force=True,
+        )
+    await hub_checks.established(hub)
+
+
+async def _make_worker(hub: Client, name: str, path: Path, context: str) -> None:
+    spec = {"kubeconfig": {"file": str(path), "context": context}}
+    worker = {
+        "apiVersion": WORKERS.api_version,
+        "kind": WORKERS.kind,
+        "metadata": {"name": name},
+        "spec": spec,
+    }
+    await hub.patch(
+        WORKERS, name, worker, kind=PatchKind.APPLY, field_manager="jobferry-run", force=True
+    )
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
+    try:
+        from uvloop import new_event_loop  # noqa: PLC0415 (it is not for every platform)
+    except ImportError:
+        return asyncio.new_event_loop
+    return new_event_loop

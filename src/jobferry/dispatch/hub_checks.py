@@ -1,0 +1,118 @@
+"""What must hold on a hub before a dispatcher can work there; each failure says what to do."""
+
+import asyncio
+
+from jobferry.dispatch.queues import QUEUES
+from jobferry.errors import BadInput
+from jobferry.kube import errors
+from jobferry.kube.calls import Scope
+from jobferry.kube.client import Client
+from jobferry.kube.informer import Informer
+from jobferry.kube.items import Head, Key
+from jobferry.kube.resources import JOBS, LEASES, Resource
+from jobferry.objects import Obj, conditions
+from jobferry.runtime import supervise
+from jobferry.workers.resource import WORKERS
+
+CRDS = Resource(
+    "apiextensions.k8s.io",
+    "v1",
+    "customresourcedefinitions",
+    "CustomResourceDefinition",
+    namespaced=False,
+)
+REVIEWS = Resource(
+    "authorization.k8s.io",
+    "v1",
+    "selfsubjectaccessreviews",
+    "SelfSubjectAccessReview",
+    namespaced=False,
+)
+
+OLDEST_HUB = (1, 32)
+"""From here on API servers take spec.managedBy without a feature gate."""
+
+NEEDED = (
+    (JOBS, "", ("list", "watch")),
+    (JOBS, "status", ("patch",)),
+    (WORKERS, "", ("list", "watch")),
+    (WORKERS, "status", ("patch",)),
+    (QUEUES, "", ("list", "watch")),
+)
+"""The rights without which nothing works; what else is missing is told where it is missed."""
+
+
+async def check(hub: Client, lease_namespace: str) -> None:
+    """Raise `BadInput` if the hub is too old, lacks our CRDs, or does not let us work."""
+    await _check_version(hub)
+    await _check_crds(hub)
+    missing = [
+        f"{verb} {resource}{'/' if subresource else ''}{subresource}"
+        for resource, subresource, verbs in NEEDED
+        for verb in verbs
+        if not await _may(hub, verb, resource, subresource)
+    ]
+    if not await _may(hub, "patch", LEASES, "", lease_namespace):
+        missing.append(f"patch {LEASES} in namespace {lease_namespace}")
+    if missing:
+        raise BadInput(
+            f"hub: we lack the rights to {', '.join(missing)}",
+            hint="Apply what `jobferry manifests hub` prints, and run as its service account.",
+        )
+
+
+async def established(hub: Client) -> None:
+    """Wait until the API server serves the kinds of our CRDs."""
+    informer = Informer(hub, Scope(resource=CRDS), Head)
+    changed = asyncio.Event()
+    informer.listen(lambda _: changed.set())
+    async with supervise.tasks("CRDs", clock=hub.clock) as tasks:
+        tasks.start("watch", informer.run)
+        await informer.synced.wait()
+        while not all(_is_served(informer, resource) for resource in (WORKERS, QUEUES)):
+            changed.clear()
+            await changed.wait()
+
+
+def _is_served(informer: Informer[Head], resource: Resource) -> bool:
+    item = informer.get(Key("", str(resource)))
+    status: Obj = (item.object().get("status") or {}) if item else {}
+    return conditions.is_true(status.get("conditions"), "Established")
+
+
+async def _check_version(hub: Client) -> None:
+    version = await hub.raw("/version")
+    minor = version["minor"].rstrip("+")
+    if (int(version["major"]), int(minor)) < OLDEST_HUB:
+        raise BadInput(
+            f"hub: Kubernetes {version['gitVersion']} does not know spec.managedBy of Jobs",
+            hint="A hub needs Kubernetes 1.32 or later; workers may be older.",
+        )
+
+
+async def _check_crds(hub: Client) -> None:
+    try:
+        served = await hub.raw(f"/apis/{WORKERS.api_version}")
+    except errors.NotFound:
+        served = {"resources": []}
+    names = {each["name"] for each in served["resources"]}
+    missing = [str(kind) for kind in (WORKERS, QUEUES) if kind.plural not in names]
+    if missing:
+        raise BadInput(
+            f"hub: the CRDs {', '.join(missing)} are not installed",
+            hint="Run with --install-crds, or apply what `jobferry manifests crds` prints.",
+        )
+
+
+async def _may(
+    hub: Client, verb: str, resource: Resource, subresource: str, namespace: str = ""
+) -> bool:
+    attributes = {
+        "verb": verb,
+        "group": resource.group,
+        "resource": resource.plural,
+        "subresource": subresource,
+        "namespace": namespace,
+    }
+    review = await hub.create(REVIEWS, {"spec": {"resourceAttributes": attributes}})
+    return bool(review["status"]["allowed"])
