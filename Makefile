@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BENCH := .venv-bench
 
-.PHONY: help test check format kube kube-skew bench soak tables lock clean
+.PHONY: help test demo check format kube kube-skew bench soak tables lock clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-10s %s\n", $$1, $$2}'
@@ -29,6 +29,9 @@ kube: $(VENV)/ok ## get etcd, Kubernetes 1.35.8 and the oldest worker's 1.29.15 
 
 kube-skew: $(VENV)/ok ## get the other Kubernetes versions that we promise to work with
 	$(BIN)/python tools/kube/get.py --skew
+
+demo: $(VENV)/ok ## a hub, two workers, the dispatcher and a handful of Jobs; needs `make kube`
+	$(BIN)/python tools/demo.py
 
 bench: $(BENCH)/ok ## measure against peers; needs `make kube`
 	$(BENCH)/bin/python -m bench.client

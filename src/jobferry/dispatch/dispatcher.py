@@ -37,6 +37,7 @@ from jobferry.runtime.backoff import Backoff, Failures
 from jobferry.runtime.reconcile import DONE, Again, Loop, Outcome
 from jobferry.runtime.workqueue import WorkQueue
 from jobferry.workers.registry import Workers
+from jobferry.workers.source import STRICT, Rules
 
 MOST_STEPS = 20
 """More in one pass means that two rules contradict each other; the next pass begins afresh."""
@@ -64,6 +65,7 @@ class Options:
     requests: int = 8
     passes: int = 64
     lost_after: Seconds = 900.0
+    kubeconfigs: Rules = STRICT
 
 
 class Dispatcher:
@@ -98,6 +100,7 @@ class Dispatcher:
             hub,
             selector=marks.selector(options.origin, options.dispatcher),
             requests=options.requests,
+            rules=options.kubeconfigs,
             load=self._load,
             may_write=is_leading,
             on_mirror=self._on_mirror,

@@ -4,6 +4,7 @@ Pure functions, so that every rule about URLs, options and patch types can be re
 `client` sends what they build.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
@@ -151,9 +152,12 @@ def create(
     dry_run: bool = False,
 ) -> Call:
     """Create an object, or post to a subresource of `name` (an eviction, a binding, a token)."""
+    namespace = namespace or obj.get("metadata", {}).get("namespace")
+    if resource.namespaced and namespace is None:
+        raise BadInput(f"a new object of {resource} needs a namespace")
     return Call(
         "POST",
-        path(resource, name, namespace or _namespace_of(obj), subresource),
+        path(resource, name, namespace, subresource),
         _write_options(dry_run=dry_run, field_validation=field_validation),
         _typed(resource, obj) if subresource is None else obj,
     )
@@ -163,7 +167,9 @@ def update(
     resource: Resource, obj: Obj, *, subresource: str | None = None, dry_run: bool = False
 ) -> Call:
     """Replace an object whole."""
-    meta = obj["metadata"]
+    meta = obj.get("metadata", {})
+    if "name" not in meta:
+        raise BadInput(f"an object of {resource} without a name cannot be updated")
     return Call(
         "PUT",
         path(resource, meta["name"], meta.get("namespace"), subresource),
@@ -249,6 +255,8 @@ def logs(
 
 def raw(absolute_path: str, *, accept: str = "application/json") -> Call:
     """Read any path: /version, /apis, /openapi/v3 …"""
+    if not re.fullmatch(r"/[!-~]*", absolute_path):
+        raise BadInput(f"{absolute_path!r} is not a path in a URL")
     return Call("GET", absolute_path, accept=accept)
 
 
@@ -257,11 +265,6 @@ def _segment(text: str, what: str) -> str:
     if text in {"", ".", ".."} or "/" in text or "%" in text:
         raise BadInput(f"{text!r} cannot be the {what} of an object in a URL")
     return quote(text, safe=":")
-
-
-def _namespace_of(obj: Obj) -> str | None:
-    namespace: str | None = obj.get("metadata", {}).get("namespace")
-    return namespace
 
 
 def _typed(resource: Resource, obj: Obj) -> Obj:

@@ -5,7 +5,7 @@ There is no client-side rate limit: the API server has its own, and says so with
 
 import functools
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
 from random import Random
@@ -15,7 +15,7 @@ import orjson
 
 from jobferry import __version__, clock
 from jobferry.clock import Clock, Seconds
-from jobferry.errors import Error
+from jobferry.errors import BadInput, Error
 from jobferry.kube import calls, errors, retry
 from jobferry.kube.access import NOBODY, Access, Credentials, Identity
 from jobferry.kube.calls import Call, Scope
@@ -27,8 +27,8 @@ P = ParamSpec("P")
 
 USER_AGENT = f"jobferry/{__version__}"
 
-FAILED = 400
-"""Codes from here on are errors."""
+FAILED = 300
+"""Codes from here on are errors; API servers send no redirects, but login pages do."""
 
 REFUSED = 401
 """The server did not accept who we said we are."""
@@ -130,11 +130,16 @@ class Client:
         items: list[Obj] = []
         resume = ""
         while True:
-            part = await self.json(calls.list_(scope, limit=page, resume=resume))
-            items += part["items"]
-            resume = part["metadata"].get("continue") or ""
+            call = calls.list_(scope, limit=page, resume=resume)
+            part = await self.json(call)
+            try:
+                meta = part["metadata"]
+                items += part["items"] or ()
+                resume, version = meta.get("continue"), meta["resourceVersion"]
+            except (KeyError, TypeError) as error:
+                raise errors.ServerFailure(f"{self._what(call)}: not a list") from error
             if not resume:
-                return Listing(items, part["metadata"]["resourceVersion"])
+                return Listing(items, version)
 
     async def _try(self, call: Call, body: bytes) -> Answer:
         identity = await self._credentials.identity()
@@ -149,16 +154,18 @@ class Client:
         request = self._request(call, body, identity)
         try:
             return await self._transport.send(request, within=self._patience.answer)
-        except errors.Unreachable as error:
+        except (errors.Unreachable, BadInput) as error:
             raise self._named(error, call) from error
 
     async def _open(self, call: Call, stack: AsyncExitStack) -> Stream:
         identity = await self._credentials.identity()
         stream = await self._enter(call, identity, stack)
         if stream.code == REFUSED and self._credentials.reject(identity):
+            await stack.aclose()
             stream = await self._enter(call, await self._credentials.identity(), stack)
         if stream.code >= FAILED:
-            raise self._error(call, Answer(stream.code, stream.headers, await _rest(stream)))
+            body = await self._rest(stream)
+            raise self._error(call, Answer(stream.code, stream.headers, body))
         return stream
 
     async def _enter(self, call: Call, identity: Identity, stack: AsyncExitStack) -> Stream:
@@ -167,8 +174,17 @@ class Client:
             return await stack.enter_async_context(
                 self._transport.stream(request, within=self._patience.answer)
             )
-        except errors.Unreachable as error:
+        except (errors.Unreachable, BadInput) as error:
             raise self._named(error, call) from error
+
+    async def _rest(self, stream: Stream) -> bytes:
+        """Read what a failed call was answered with; the code alone will do where that is cut short."""
+        parts = []
+        with suppress(errors.Unreachable, TimeoutError):
+            async with clock.timeout(self.clock, self._patience.answer):
+                while part := await stream.read():
+                    parts.append(part)
+        return b"".join(parts)
 
     def _request(self, call: Call, body: bytes, identity: Identity) -> Request:
         headers = (*self._headers, ("Accept", call.accept))
@@ -179,8 +195,8 @@ class Client:
     def _what(self, call: Call) -> str:
         return f"{self.name}: {call}"
 
-    def _named(self, error: errors.Unreachable, call: Call) -> errors.Unreachable:
-        return type(error)(f"{self._what(call)}: {error}")
+    def _named(self, error: Error, call: Call) -> Error:
+        return type(error)(f"{self._what(call)}: {error}", hint=error.hint)
 
     def _error(self, call: Call, answer: Answer) -> Error:
         retry_after = _seconds(answer.headers.get("retry-after"))
@@ -199,13 +215,6 @@ def connect(
         headers=access.headers,
         patience=patience,
     )
-
-
-async def _rest(stream: Stream) -> bytes:
-    parts = []
-    while part := await stream.read():
-        parts.append(part)
-    return b"".join(parts)
 
 
 def _seconds(header: str | None) -> Seconds | None:

@@ -1,6 +1,7 @@
 """Opens connections to an API server: TCP, proxies, TLS."""
 
 import asyncio
+import ipaddress
 import os
 import socket
 import ssl
@@ -50,7 +51,8 @@ def tls_context(server: Server, identity: Identity) -> ssl.SSLContext | None:
 async def dial(server: Server, context: ssl.SSLContext | None) -> Connection:
     """Open a connection."""
     url = urlsplit(server.url)
-    host, port = url.hostname or "", url.port or PORTS[url.scheme]
+    host, port = _checked(url.hostname or ""), url.port or PORTS[url.scheme]
+    name = _checked(server.tls_server_name or host)
     sock = (
         await _connect(host, port)
         if server.proxy_url is None
@@ -58,10 +60,10 @@ async def dial(server: Server, context: ssl.SSLContext | None) -> Connection:
     )
     try:
         _, connection = await asyncio.get_running_loop().create_connection(
-            lambda: Connection(url.netloc.rpartition("@")[2]),
+            lambda: Connection(url.netloc.rpartition("@")[2], url.path.rstrip("/")),
             sock=sock,
             ssl=context,
-            server_hostname=(server.tls_server_name or host) if context else None,
+            server_hostname=name if context else None,
         )
     except ssl.SSLCertVerificationError as error:
         raise errors.Untrusted(
@@ -70,10 +72,20 @@ async def dial(server: Server, context: ssl.SSLContext | None) -> Connection:
     except ssl.SSLError as error:
         raise errors.Untrusted(f"no TLS with {server.url}: {error.reason or error}") from error
     except OSError as error:
+        reason = error.strerror or "no reason given"
         raise errors.Unreachable(
-            f"{server.url} hung up while TLS was set up: {error}"
+            f"{server.url} hung up while TLS was set up: {reason}"
         ) from error
     return connection
+
+
+def _checked(host: str) -> str:
+    """Refuse a name that the resolver and TLS would choke on."""
+    try:
+        host.encode("idna")
+    except UnicodeError as error:
+        raise BadInput(f"{host!r} cannot be the name of a host") from error
+    return host
 
 
 async def _connect(host: str, port: int) -> socket.socket:
@@ -161,20 +173,20 @@ async def _socks5(sock: socket.socket, proxy: SplitResult, host: str, port: int)
     loop = asyncio.get_running_loop()
     # Offer "no authentication", and a user name where there is one (RFC 1928, RFC 1929).
     await loop.sock_sendall(sock, b"\x05\x02\x00\x02" if proxy.username else b"\x05\x01\x00")
-    method = (await _exactly(sock, 2))[1]
-    if method == 2 and proxy.username is not None:
+    version, method = await _exactly(sock, 2)
+    if version != 5:
+        raise errors.Unreachable(f"the proxy {proxy.hostname} does not speak SOCKS5")
+    if method == 2 and proxy.username:
         user, password = (
-            unquote(text or "").encode() for text in (proxy.username, proxy.password)
+            _counted(unquote(text or "").encode()) for text in (proxy.username, proxy.password)
         )
-        await loop.sock_sendall(
-            sock, bytes([1, len(user)]) + user + bytes([len(password)]) + password
-        )
+        await loop.sock_sendall(sock, b"\x01" + user + password)
         method = (await _exactly(sock, 2))[1]
     if method != 0:
-        raise errors.Unreachable(f"the proxy {proxy.hostname} refused our user name")
-    name = host.encode("idna")
+        who = "our user name" if proxy.username else "us without a user name"
+        raise errors.Unreachable(f"the proxy {proxy.hostname} refused {who}")
     await loop.sock_sendall(
-        sock, b"\x05\x01\x00\x03" + bytes([len(name)]) + name + port.to_bytes(2, "big")
+        sock, b"\x05\x01\x00" + _socks5_address(host) + port.to_bytes(2, "big")
     )
     _, status, _, family = await _exactly(sock, 4)
     if status != 0:
@@ -183,6 +195,20 @@ async def _socks5(sock: socket.socket, proxy: SplitResult, host: str, port: int)
         )
     length = {1: 4, 4: 16}.get(family) or (await _exactly(sock, 1))[0]
     await _exactly(sock, length + 2)
+
+
+def _socks5_address(host: str) -> bytes:
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return b"\x03" + _counted(host.encode("idna"))  # the proxy looks it up
+    return (b"\x01" if address.version == 4 else b"\x04") + address.packed
+
+
+def _counted(data: bytes) -> bytes:
+    if len(data) > 255:
+        raise BadInput("the user name or password in proxy-url is too long for SOCKS5")
+    return bytes([len(data)]) + data
 
 
 async def _exactly(sock: socket.socket, count: int) -> bytes:
@@ -217,4 +243,4 @@ def _loading(load: Callable[[], None], what: str) -> None:
 
 
 def _text(pem: bytes | None) -> str:
-    return (pem or b"").decode("ascii", "replace")
+    return (pem or b"").decode("ascii", "ignore")  # comments may be in any language

@@ -32,6 +32,32 @@ _WORDS = {
 
 
 @dataclass(frozen=True, slots=True)
+class Policy:
+    """What a kubeconfig may make us read and run; by default anything, as that of a person is theirs."""
+
+    files: Path | None = Path("/")
+    """The folder that files must be in; None: no files."""
+
+    programs: frozenset[str] | None = None
+    """The exec plugins, by name or by absolute path; None: any."""
+
+    def refusal_to_read(self, file: Path) -> str | None:
+        """Say why a file may not be read, if so; what counts is where links lead."""
+        if self.files is None:
+            return "refused: files are not allowed here"
+        if not Path(os.path.realpath(file)).is_relative_to(os.path.realpath(self.files)):
+            return f"refused: not in the folder {self.files}"
+        return None
+
+    def may_run(self, program: str) -> bool:
+        """Whether this exec plugin may be run."""
+        return self.programs is None or program in self.programs
+
+
+ANYTHING = Policy()
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """Where a kubeconfig came from, and by that what its entries may refer to."""
 
@@ -40,6 +66,8 @@ class Source:
 
     folder: Path | None = None
     """What relative paths start from; None: they are refused."""
+
+    policy: Policy = ANYTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +147,14 @@ class Node:
         return Material(inline.place, content) if content else self[key].file()
 
     def file(self) -> Material | None:
-        """Return the file that it names."""
-        name = self.text()
-        return Material(self.place, self.resolve(name)) if name else None
+        """Return the file that it names, if the policy lets us read it."""
+        if not (name := self.text()):
+            return None
+        path = self.resolve(name)
+        if refusal := self.source.policy.refusal_to_read(path):
+            raise self.wrong(refusal)
+        # The path as it is, not where it leads now: Kubernetes renews mounted Secrets by moving a link.
+        return Material(self.place, path)
 
     def resolve(self, name: str) -> Path:
         """Return the path of a file or program that is named here, relative to the kubeconfig's folder."""

@@ -1,7 +1,7 @@
 """What the clusters and users of a kubeconfig mean.
 
-Every file that they name, and every program that they name by a path, goes through `Node.resolve`; every
-program also through `exec_plugin.plugin_from`.
+Every file that they name goes through `Node.file` and every program through `exec_plugin.plugin_from`, where
+the policy of the kubeconfig is asked.
 """
 
 import base64

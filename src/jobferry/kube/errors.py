@@ -175,11 +175,14 @@ def from_status(
 ) -> ApiError | Timeout:
     """Make the error that a Status object stands for; `what` says what was asked, and of whom."""
     code, reason = int(status.get("code") or 0), str(status.get("reason") or "")
-    message = f"{what}: {status.get('message') or reason or 'no reason given'}"
+    words = _one_line(str(status.get("message") or reason or "no reason given"))
+    message = f"{what}: {words}"
     if reason == "Timeout":
         return Timeout(message)
     kind = _BY_REASON.get(reason) or _BY_CODE.get(code) or _by_class(code)
     details = status.get("details")
+    if not isinstance(details, Mapping):
+        details = None
     return kind(message, code=code, reason=reason, details=details, retry_after=retry_after)
 
 
@@ -194,6 +197,10 @@ def _status(code: int, body: bytes) -> Mapping[str, Any]:
     except orjson.JSONDecodeError:
         decoded = None
     if isinstance(decoded, dict) and decoded.get("kind") == "Status":
-        return {"code": code, **decoded}
-    words = " ".join(body[:300].decode("utf-8", "replace").split())
+        return {**decoded, "code": code}
+    words = _one_line(body[:300].decode("utf-8", "replace"))
     return {"code": code, "message": f"HTTP {code}" + (f": {words}" if words else "")}
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -6,6 +6,7 @@ most of them ask a server of their own, and what fails now may work in a minute.
 
 import base64
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -30,6 +31,9 @@ RENEW_BEFORE: Seconds = 30.0
 
 _LONGEST = 300
 """Characters of a plugin's own words in a message."""
+
+_STEERING = re.compile(r"PATH$|LD_|DYLD_")
+"""Variables by which the name of an allowed program would stand for another."""
 
 _GROUP = "client.authentication.k8s.io"
 _VERSIONS = (f"{_GROUP}/v1", f"{_GROUP}/v1beta1")
@@ -204,7 +208,12 @@ def _command(node: Node) -> str:
     text = node.text()
     if not text:
         raise node.wrong("not set")
-    return str(node.resolve(text)) if os.sep in text else text
+    command = str(node.resolve(text)) if os.sep in text else text
+    if not node.source.policy.may_run(command):
+        raise node.wrong(
+            f"refused: {command!r} is not one of the exec plugins that are allowed"
+        )
+    return command
 
 
 def _environ(node: Node) -> dict[str, str]:
@@ -213,6 +222,8 @@ def _environ(node: Node) -> dict[str, str]:
         name = item["name"].text()
         if not name or "=" in name:
             raise item["name"].wrong("not the name of a variable")
+        if node.source.policy.programs is not None and _STEERING.match(name):
+            raise item["name"].wrong(f"refused: {name} decides which program is run")
         variables[name] = item["value"].text()
     return variables
 

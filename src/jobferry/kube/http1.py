@@ -5,6 +5,7 @@ not a whole client library: docs/decisions/0002-http-client.md.
 """
 
 import asyncio
+import ssl
 from collections.abc import Callable
 from typing import cast
 
@@ -57,7 +58,7 @@ class Reply:
     @property
     def is_too_full(self) -> bool:
         """Whether the peer should wait until somebody has read."""
-        return self.size > HIGH_WATER and not self._wants_all
+        return self.size > HIGH_WATER and not self._wants_all and not self.is_complete
 
     def add(self, chunk: bytes) -> None:
         """Take in a part of the body."""
@@ -99,30 +100,34 @@ class Reply:
 
 
 class Connection(asyncio.Protocol):
-    """An open connection to one server; `host` is what the Host header says."""
+    """An open connection to one server.
 
-    def __init__(self, host: str) -> None:
+    `host` is what the Host header says; `prefix` goes before every path, for servers behind others.
+    """
+
+    def __init__(self, host: str, prefix: str = "") -> None:
         self.is_open = False
         self._host = host
+        self._prefix = prefix
         self._transport: asyncio.Transport | None = None
         self._parser = httptools.HttpResponseParser(self)
         self._reply: Reply | None = None
         self._ends_with_connection = False
+        self._end: Error = errors.Unreachable("the connection was already closed")
 
     @property
     def is_idle(self) -> bool:
         """Whether the next exchange may begin."""
-        return self.is_open and self._reply is None
+        is_closing = self._transport is None or self._transport.is_closing()
+        return self.is_open and self._reply is None and not is_closing
 
     def ask(self, request: Request) -> Reply:
         """Send a request; its reply fills up as the answer comes in."""
-        data = encode(request, self._host)
+        data = encode(request, self._host, self._prefix)
         self._reply = reply = Reply(self._resume)
-        if self._transport is None or self._transport.is_closing():
-            reply.fail(
-                errors.Unreachable("the connection was closed before the request was sent")
-            )
-        else:
+        if self._transport is None or not self.is_open:
+            reply.fail(self._end)
+        elif not self._transport.is_closing():  # else its loss is on the way, and says why
             self._transport.write(data)
         return reply
 
@@ -143,20 +148,26 @@ class Connection(asyncio.Protocol):
         """Parse what came; the parser calls the methods below."""
         try:
             self._parser.feed_data(data)
-        except httptools.HttpParserError as error:
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
             self._fail(errors.Unreachable(f"the server does not speak HTTP/1.1: {error}"))
             self.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Tell whoever waits for the rest of an answer."""
         self.is_open = False
+        self._end = lost(exc)
         reply = self._reply
         if reply is not None and reply.has_head and self._ends_with_connection and exc is None:
             self.on_message_complete()
         else:
-            self._fail(lost(exc))
+            self._fail(self._end)
 
     # What the parser calls.
+
+    def on_message_begin(self) -> None:
+        """Hang up on an answer that nobody asked for: it would be taken for the next one."""
+        if self._reply is None:
+            self.close()
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Keep one header."""
@@ -168,8 +179,8 @@ class Connection(asyncio.Protocol):
         reply = self._reply
         code = self._parser.get_status_code()
         if reply is None:
-            self.close()  # an answer that nobody asked for
-        elif code < INFORMATIONAL:
+            return
+        if code < INFORMATIONAL:
             reply.headers.clear()
         else:
             reply.code, reply.has_head = code, True
@@ -194,6 +205,8 @@ class Connection(asyncio.Protocol):
         self._reply = None
         if not self._parser.should_keep_alive():
             self.close()
+        if reply.is_too_full:
+            self._resume()  # the next answer is not to wait for the reader of this one
         reply.complete()
 
     def _fail(self, error: Error) -> None:
@@ -208,14 +221,17 @@ class Connection(asyncio.Protocol):
 
 def lost(exc: Exception | None) -> Error:
     """Say why a connection ended before its answer did."""
+    if isinstance(exc, ssl.SSLError) and "ALERT" in (exc.reason or ""):
+        # In TLS 1.3 a server looks at our certificate only when the connection is already set up.
+        return errors.Untrusted(f"the server ended TLS: {exc.reason}")
     return errors.Unreachable(
         f"the connection was lost: {exc}" if exc else "the server closed the connection"
     )
 
 
-def encode(request: Request, host: str) -> bytes:
+def encode(request: Request, host: str, prefix: str = "") -> bytes:
     """Write a request as HTTP/1.1 has it."""
-    lines = [f"{request.method} {request.target} HTTP/1.1", f"Host: {host}"]
+    lines = [f"{request.method} {prefix}{request.target} HTTP/1.1", f"Host: {host}"]
     lines += [f"{name}: {value}" for name, value in request.headers]
     if request.identity.authorization is not None:
         lines.append(f"Authorization: {request.identity.authorization}")
@@ -223,4 +239,5 @@ def encode(request: Request, host: str) -> bytes:
         lines.append(f"Content-Length: {len(request.body)}")
     if any("\r" in line or "\n" in line for line in lines):
         raise BadInput("a token, header or path holds a line break, which HTTP cannot carry")
-    return "\r\n".join([*lines, "", ""]).encode("latin-1", "replace") + request.body
+    # UTF-8, as API servers take it: the name of an impersonated user must not become another one.
+    return "\r\n".join([*lines, "", ""]).encode() + request.body

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import unquote
 
@@ -33,6 +33,7 @@ class InProcessTransport:
         self._app = app
         self._clock = clock
         self._extensions = dict(extensions or {})
+        self._running: set[asyncio.Future[None]] = set()
 
     async def send(self, request: Request, *, within: Seconds) -> Answer:
         """Send and wait for the whole answer."""
@@ -58,27 +59,32 @@ class InProcessTransport:
             yield reply
 
     async def close(self) -> None:
-        """There is nothing to close: every call ends with its block."""
+        """End what the application still does for callers that have gone."""
+        for running in self._running:
+            running.cancel()
+        if self._running:
+            await asyncio.wait(self._running)
 
     @asynccontextmanager
     async def _run(self, request: Request) -> AsyncIterator["_Reply"]:
         reply = _Reply(request.body)
         running = asyncio.ensure_future(self._serve(request, reply))
+        self._running.add(running)
+        running.add_done_callback(self._running.discard)
         try:
             yield reply
         finally:
+            # As over a socket, the application is told and may finish; nobody tears it out of a write.
             reply.hang_up()
-            running.cancel()
-            with suppress(asyncio.CancelledError):
-                await running
 
     async def _serve(self, request: Request, reply: "_Reply") -> None:
+        problem = "the application ended without a whole answer"
         try:
             await self._app(self._scope(request), reply.receive, reply.send)
         except Exception as error:  # noqa: BLE001 (whatever an app raises, its caller must hear of it)
-            await reply.fail(errors.Unreachable(f"the application failed: {error!r}"))
-        else:
-            await reply.fail(errors.Unreachable("the application ended without a whole answer"))
+            problem = f"the application failed: {error!r}"
+        finally:
+            reply.fail(errors.Unreachable(problem))
 
     def _scope(self, request: Request) -> Message:
         path, _, query = request.target.partition("?")
@@ -95,7 +101,7 @@ class InProcessTransport:
             "raw_path": path.encode("ascii"),
             "query_string": query.encode("ascii"),
             "root_path": "",
-            "headers": [(k.lower().encode("latin-1"), v.encode("latin-1")) for k, v in headers],
+            "headers": [(name.lower().encode(), value.encode()) for name, value in headers],
             "client": None,
             "server": None,
             "extensions": dict(self._extensions),
@@ -110,7 +116,10 @@ class _Reply:
         self.headers: dict[str, str] = {}
         self._body: bytes | None = body
         self._gone = asyncio.Event()
-        self._messages: asyncio.Queue[Message | errors.Unreachable] = asyncio.Queue(WAITING)
+        self._room = asyncio.Semaphore(WAITING)
+        self._messages: asyncio.Queue[Message | errors.Unreachable] = asyncio.Queue()
+        self._expects = "http.response.start"
+        self._error: errors.Unreachable | None = None
         self._ended = False
 
     async def head(self) -> None:
@@ -141,20 +150,29 @@ class _Reply:
 
     async def send(self, message: Message) -> None:
         """Take a message from the application; wait when the caller is slow."""
+        if message["type"] != self._expects:
+            raise RuntimeError(f"{message['type']} where {self._expects} was expected")
+        self._expects = "http.response.body"
+        if not self._gone.is_set():
+            await self._room.acquire()
         if self._gone.is_set():
             raise OSError("the caller has gone")
-        await self._messages.put(message)
+        self._messages.put_nowait(message)
 
     def hang_up(self) -> None:
         """Tell the application that nobody reads any more."""
         self._gone.set()
+        self._room.release()
 
-    async def fail(self, error: errors.Unreachable) -> None:
+    def fail(self, error: errors.Unreachable) -> None:
         """Raise `error` at the reader, after what was sent before it."""
-        await self._messages.put(error)
+        self._messages.put_nowait(error)
 
     async def _next(self) -> Message:
-        message = await self._messages.get()
-        if isinstance(message, errors.Unreachable):
-            raise message
-        return message
+        if self._error is None:
+            message = await self._messages.get()
+            self._room.release()
+            if not isinstance(message, errors.Unreachable):
+                return message
+            self._error = message
+        raise self._error

@@ -9,7 +9,7 @@ from jobferry.clock import Clock
 from jobferry.errors import BadInput
 from jobferry.kube import entries, material
 from jobferry.kube.access import Access
-from jobferry.kube.document import Node, Source, parse
+from jobferry.kube.document import ANYTHING, Node, Policy, Source, parse
 from jobferry.kube.material import one_line
 
 
@@ -50,10 +50,10 @@ class Kubeconfig:
         raise BadInput(one_line(f"{self.label}: {what}"), hint=_existing(self.contexts))
 
 
-def from_file(path: Path) -> Kubeconfig:
-    """Read one file, which must be there."""
+def from_file(path: Path, policy: Policy = ANYTHING) -> Kubeconfig:
+    """Read one file, which must be there; the policy is for what it names."""
     try:
-        return _merged([_parsed(path)], str(path))
+        return _merged([_parsed(path, policy)], str(path))
     except FileNotFoundError:
         raise BadInput(f"{path}: no such file") from None
 
@@ -66,7 +66,7 @@ def from_environment(environ: Mapping[str, str] = os.environ) -> Kubeconfig:
     roots = []
     for path in paths:
         try:
-            roots.append(_parsed(path))
+            roots.append(_parsed(path, ANYTHING))
         except FileNotFoundError:
             continue
     label = ", ".join(str(path) for path in paths) or "KUBECONFIG"
@@ -75,19 +75,19 @@ def from_environment(environ: Mapping[str, str] = os.environ) -> Kubeconfig:
     return _merged(roots, label)
 
 
-def from_bytes(content: bytes, label: str) -> Kubeconfig:
+def from_bytes(content: bytes, label: str, policy: Policy = ANYTHING) -> Kubeconfig:
     """Read the content of a Secret or the like, which messages call `label`."""
-    return _merged([parse(content, Source(label))], label)
+    return _merged([parse(content, Source(label, policy=policy))], label)
 
 
-def _parsed(path: Path) -> Node:
+def _parsed(path: Path, policy: Policy) -> Node:
     try:
         content = material.read_file(path)
     except FileNotFoundError:
         raise
     except OSError as error:
         raise BadInput(f"{path}: cannot be read: {error.strerror or error}") from None
-    return parse(content, Source(str(path), Path(os.path.abspath(path)).parent))
+    return parse(content, Source(str(path), Path(os.path.abspath(path)).parent, policy))
 
 
 def _merged(roots: list[Node], label: str) -> Kubeconfig:

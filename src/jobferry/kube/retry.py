@@ -22,8 +22,11 @@ class Patience:
     """The wait before the second try; it doubles with each further one."""
 
     longest_pause: Seconds = 10.0
-    """A Retry-After longer than this is raised, not sat out: the caller has better things to do."""
+    """No wait is longer. A longer Retry-After is raised: the caller has better things to do."""
 
+
+REFUSALS = {429, 503}
+"""With a Retry-After, these codes say that the call was not carried out; others may have been."""
 
 PATIENT = Patience()
 """What fits a call that a controller makes."""
@@ -41,11 +44,14 @@ def pause_after(
     if tries > patience.retries:
         return None
     if isinstance(error, errors.ApiError):
-        if error.retry_after is None or error.retry_after > patience.longest_pause:
+        if error.code not in REFUSALS or error.retry_after is None:
+            return None
+        if error.retry_after > patience.longest_pause:
             return None
         return error.retry_after * (1 + spread / 4)
     if isinstance(error, errors.Unreachable) and _may_pass(error) and call.is_idempotent:
-        return patience.first_pause * float(2 ** (tries - 1)) * (0.5 + spread)
+        pause = patience.first_pause * float(2 ** (tries - 1)) * (0.5 + spread)
+        return min(pause, patience.longest_pause)
     return None
 
 

@@ -23,7 +23,6 @@ class _Lane:
     key: bytes | None
     context: ssl.SSLContext | None
     idle: list[Connection] = field(default_factory=list)
-    busy: set[Connection] = field(default_factory=set)
 
 
 class HttpTransport:
@@ -33,6 +32,8 @@ class HttpTransport:
         self._server = server
         self._clock = clock
         self._lane: _Lane | None = None
+        self._busy: set[Connection] = set()
+        """Of any lane: a watch goes on with the certificate it was begun with."""
 
     async def send(self, request: Request, *, within: Seconds) -> Answer:
         """Send and wait for the whole answer."""
@@ -70,10 +71,10 @@ class HttpTransport:
 
     async def close(self) -> None:
         """Drop every connection."""
-        if self._lane is not None:
-            for connection in [*self._lane.idle, *self._lane.busy]:
-                connection.close()
-            self._lane = None
+        idle = self._lane.idle if self._lane is not None else []
+        for connection in [*idle, *self._busy]:
+            connection.close()
+        self._lane = None
 
     def _lane_of(self, identity: Identity) -> _Lane:
         lane = self._lane
@@ -87,11 +88,11 @@ class HttpTransport:
 
     async def _take(self, lane: _Lane) -> Connection:
         connection = _pop_idle(lane) or await dial.dial(self._server, lane.context)
-        lane.busy.add(connection)
+        self._busy.add(connection)
         return connection
 
     def _put_back(self, lane: _Lane, connection: Connection) -> None:
-        lane.busy.discard(connection)
+        self._busy.discard(connection)
         if connection.is_idle and lane is self._lane and len(lane.idle) < IDLE:
             lane.idle.append(connection)
         else:

@@ -57,6 +57,7 @@ class Link:
         hub: Client,
         selector: str,
         requests: int,
+        rules: source.Rules,
         on_mirror: Callable[[str, Change[Head]], None],
         on_state: Callable[[str], None],
     ) -> None:
@@ -68,6 +69,7 @@ class Link:
         self._hub = hub
         self._clock = hub.clock
         self._selector = selector
+        self._rules = rules
         self._on_mirror = on_mirror
         self._on_state = on_state
 
@@ -76,7 +78,9 @@ class Link:
         failures = 0
         while True:
             try:
-                access = await source.access(self._hub, self.spec.kubeconfig, self._clock)
+                access = await source.access(
+                    self._hub, self.spec.kubeconfig, self._clock, self._rules
+                )
                 async with connect(access, name=self.name, clock=self._clock) as client:
                     await self._introduce(client)
                     failures = 0

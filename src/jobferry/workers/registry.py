@@ -18,6 +18,7 @@ from jobferry.runtime.reconcile import DONE, Loop, Outcome
 from jobferry.runtime.workqueue import WorkQueue
 from jobferry.workers.link import Link, State
 from jobferry.workers.resource import WORKERS, WorkerHead
+from jobferry.workers.source import Rules
 
 AT_A_TIME = 8
 
@@ -35,6 +36,7 @@ class Workers:
         *,
         selector: str,
         requests: int,
+        rules: Rules,
         load: Callable[[str], int],
         may_write: Callable[[], bool],
         on_mirror: Callable[[str, Change[Head]], None],
@@ -46,6 +48,7 @@ class Workers:
         self._clock = hub.clock
         self._selector = selector
         self._requests = requests
+        self._rules = rules
         self._load = load
         self._may_write = may_write
         self._on_mirror = on_mirror
@@ -123,6 +126,7 @@ class Workers:
             hub=self._hub,
             selector=self._selector,
             requests=self._requests,
+            rules=self._rules,
             on_mirror=self._on_mirror,
             on_state=self._queue.add,
         )

@@ -1,6 +1,11 @@
-"""Reads the kubeconfig of a worker from where its Worker object says."""
+"""Reads the kubeconfig of a worker from where its Worker object says.
+
+Whoever may write a Worker, or the Secret that it names, is not trusted with the dispatcher's own files and
+programs: a token file sent to a server of theirs would be theirs.
+"""
 
 import base64
+from dataclasses import dataclass
 from pathlib import Path
 
 from jobferry.clock import Clock
@@ -8,20 +13,51 @@ from jobferry.errors import BadInput
 from jobferry.kube import kubeconfig
 from jobferry.kube.access import Access
 from jobferry.kube.client import Client
+from jobferry.kube.document import ANYTHING, Policy
+from jobferry.kube.kubeconfig import Kubeconfig
 from jobferry.kube.resources import SECRETS
-from jobferry.workers.resource import Kubeconfig, SecretKey
+from jobferry.workers import resource
+from jobferry.workers.resource import SecretKey
+
+NOTHING = Policy(files=None, programs=frozenset())
 
 
-async def access(hub: Client, where: Kubeconfig, clock: Clock) -> Access:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """Which kubeconfigs of Workers are accepted."""
+
+    policy: Policy = NOTHING
+    """For kubeconfig files, and for what a kubeconfig names, wherever it is."""
+
+    trusted: frozenset[Path] = frozenset()
+    """Files that the operator named, written just like this; they may name anything."""
+
+
+STRICT = Rules()
+
+
+async def access(hub: Client, where: resource.Kubeconfig, clock: Clock, rules: Rules) -> Access:
     """Return how to reach a worker; raises `BadInput` that names the file or Secret and the key."""
     if where.secret is not None:
         label = f"Secret {where.secret.namespace}/{where.secret.name}, key {where.secret.key}"
-        config = kubeconfig.from_bytes(await _secret(hub, where.secret, label), label)
+        content = await _secret(hub, where.secret, label)
+        config = kubeconfig.from_bytes(content, label, rules.policy)
     elif where.file is not None:
-        config = kubeconfig.from_file(Path(where.file))
+        config = _file(where.file, rules)
     else:
         raise BadInput("spec.kubeconfig names neither a secret nor a file")
     return config.access(where.context, clock=clock)
+
+
+def _file(name: str, rules: Rules) -> Kubeconfig:
+    path = Path(name)
+    if path in rules.trusted:
+        return kubeconfig.from_file(path, ANYTHING)
+    if not path.is_absolute() or "\0" in name:
+        raise BadInput("spec.kubeconfig.file: not an absolute path")
+    if refusal := rules.policy.refusal_to_read(path):
+        raise BadInput(f"spec.kubeconfig.file: {refusal}")
+    return kubeconfig.from_file(path, rules.policy)
 
 
 async def _secret(hub: Client, where: SecretKey, label: str) -> bytes:

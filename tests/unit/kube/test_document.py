@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from jobferry.errors import BadInput
-from jobferry.kube.document import Node, Source, parse
+from jobferry.kube.document import Node, Policy, Source, parse
 
 
 def read(content: str | bytes) -> Node:
@@ -146,3 +146,83 @@ def test_an_absolute_path_needs_no_folder() -> None:
 def test_values_are_never_shown() -> None:
     assert "hunter2" not in repr(read("a: hunter2"))
     assert "hunter2" not in repr(read("a: hunter2")["a"])
+
+
+# -- what a policy lets it name ----------------------------------------------------------------
+
+
+def named(name: str, folder: Path | None, files: Path | None) -> Path:
+    given = Node(Source("config", folder, Policy(files=files)), "a", name).file()
+    assert given is not None
+    assert isinstance(given.content, Path)
+    return given.content
+
+
+def test_a_file_in_the_folder_of_the_policy_is_taken(tmp_path: Path) -> None:
+    (tmp_path / "pki").mkdir()
+
+    assert named("pki/ca.crt", tmp_path, tmp_path) == tmp_path / "pki/ca.crt"
+    assert named("../ca.crt", tmp_path / "pki", tmp_path) == tmp_path / "ca.crt"
+    assert named(f"{tmp_path}/ca.crt", None, tmp_path) == tmp_path / "ca.crt"
+
+
+@pytest.mark.parametrize("name", ["/ca.crt", "../ca.crt", "pki/../../ca.crt", "../allowed2/ca"])
+def test_a_file_outside_the_folder_of_the_policy_is_refused(tmp_path: Path, name: str) -> None:
+    allowed = tmp_path / "allowed"
+
+    with pytest.raises(BadInput) as caught:
+        named(name, allowed, allowed)
+
+    assert str(caught.value) == f"config: a: refused: not in the folder {allowed}"
+
+
+def test_without_a_folder_every_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"^config: a: refused: files are not allowed here$"):
+        named("ca.crt", tmp_path, None)
+
+
+def test_a_link_counts_by_where_it_leads(tmp_path: Path) -> None:
+    allowed, outside = tmp_path / "allowed", tmp_path / "token"
+    allowed.mkdir()
+    outside.write_text("hunter2")
+    (allowed / "file").symlink_to(outside)
+    (allowed / "folder").symlink_to(tmp_path)
+
+    for name in ("file", "folder/token"):
+        with pytest.raises(BadInput, match="not in the folder"):
+            named(name, allowed, allowed)
+
+
+def test_a_link_inside_the_folder_is_followed_anew_at_each_reading(tmp_path: Path) -> None:
+    """As a mounted Secret is renewed: a link is moved to a new folder and the old one removed."""
+    for version in ("1", "2"):
+        (tmp_path / version).mkdir()
+        (tmp_path / version / "token").write_text(version)
+    link = tmp_path / "data"
+    link.symlink_to(tmp_path / "1")
+    given = Node(Source("config", tmp_path, Policy(files=tmp_path)), "a", "data/token").file()
+    assert given is not None
+    assert given.read() == b"1"
+
+    link.unlink()
+    link.symlink_to(tmp_path / "2")
+
+    assert given.read() == b"2"
+
+
+def test_the_folder_of_the_policy_may_be_a_link_itself(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "real")
+
+    assert named("ca.crt", link, link) == link / "ca.crt"
+    assert named(f"{tmp_path}/real/ca.crt", None, link) == tmp_path / "real/ca.crt"
+
+
+def test_what_is_written_in_place_is_no_file() -> None:
+    node = Node(Source("config", policy=Policy(files=None)), "a", {"x-data": "YWJj"})
+
+    given = node.material("x")
+
+    assert given is not None
+    assert given.content == b"abc"

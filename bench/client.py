@@ -1,0 +1,211 @@
+"""What Jobferry's Kubernetes client costs beside others, on a real API server (`make bench`).
+
+Every contender lists Jobs into a cache, watches an update of each, and sends status patches. Each does so
+in processes of its own, in turn, for several rounds; what counts is their CPU time and memory.
+"""
+
+import argparse
+import asyncio
+import importlib.util
+import os
+import platform
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass, replace
+from importlib import metadata
+from itertools import count
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from bench import contenders, jobs, report
+from bench.run import FILLED, Figures, Task, new_event_loop
+from jobferry.clock import SystemClock
+from jobferry.errors import BadInput, Error
+from jobferry.kube.client import Client, connect
+from jobferry.testing.control_plane import ControlPlane
+
+WITHIN = 600.0
+"""Seconds after which a process is given up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sizes:
+    """How much is measured."""
+
+    objects: int = 10_000
+    patches: int = 2_000
+    at_once: int = 8
+    """Patches in flight."""
+
+    rounds: int = 3
+
+
+FULL = Sizes()
+QUICK = Sizes(objects=200, patches=50, rounds=1)
+
+ENOUGH = 1_000
+"""With fewer Jobs, what is paid once hides what each of them costs."""
+
+
+class Failed(Error):
+    """A contender did not get to the end."""
+
+
+class Bench:
+    """Runs contenders against one API server; `client` writes what they watch."""
+
+    def __init__(self, client: Client, kubeconfig: Path, sizes: Sizes) -> None:
+        self._client = client
+        self._kubeconfig = kubeconfig
+        self._sizes = sizes
+        self._serials = count(1)
+
+    async def run(self, names: Sequence[str]) -> dict[str, list[Figures]]:
+        """Measure every contender in every round; each round begins with another."""
+        _say(f"Creating {self._sizes.objects} Jobs.")
+        await jobs.create(self._client, self._sizes.objects)
+        rounds: dict[str, list[Figures]] = {name: [] for name in names}
+        for number in range(self._sizes.rounds):
+            first = number % len(names)
+            for name in [*names[first:], *names[:first]]:
+                _say(f"Round {number + 1} of {self._sizes.rounds}: {name}.")
+                rounds[name].append(await self._cache(name) | await self._patch(name))
+        return rounds
+
+    async def _cache(self, contender: str) -> Figures:
+        task = self._task("cache", contender, self._sizes.objects)
+        async with _process(task) as output:
+            if await output.readline() != FILLED:
+                raise Failed(f"{contender}: could not list the Jobs")
+            await jobs.update(self._client, task.count, task.serial)
+            return _figures(contender, await output.readline())
+
+    async def _patch(self, contender: str) -> Figures:
+        async with _process(self._task("patch", contender, self._sizes.patches)) as output:
+            return _figures(contender, await output.readline())
+
+    def _task(self, work: Literal["cache", "patch"], contender: str, size: int) -> Task:
+        return Task(
+            work=work,
+            contender=contender,
+            kubeconfig=str(self._kubeconfig),
+            count=size,
+            serial=next(self._serials),
+            at_once=self._sizes.at_once,
+        )
+
+
+@asynccontextmanager
+async def _process(task: Task) -> AsyncIterator[asyncio.StreamReader]:
+    """Start a process that does a task, and give what it prints."""
+    command = [sys.executable, "-m", "bench.run", msgspec.json.encode(task).decode()]
+    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+    assert process.stdout is not None  # noqa: S101 (it is a pipe)
+    try:
+        async with asyncio.timeout(WITHIN):
+            yield process.stdout
+            await process.wait()
+    except TimeoutError:
+        raise Failed(f"{task.contender}: not done after {WITHIN:g} s") from None
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+def _figures(contender: str, line: bytes) -> Figures:
+    if not line:
+        raise Failed(f"{contender}: ended without a result; its own words are above")
+    return msgspec.json.decode(line, type=Figures)
+
+
+async def measure(names: Sequence[str], sizes: Sizes) -> dict[str, Any]:
+    """Start a control plane, run the contenders on it, and return everything there is to know."""
+    clock = SystemClock()
+    about = {"date": clock.now().isoformat(timespec="seconds"), "load": os.getloadavg()}
+    async with (
+        ControlPlane() as plane,
+        connect(plane.access(), name="bench", clock=clock) as client,
+    ):
+        rounds = await Bench(client, plane.kubeconfig_file, sizes).run(names)
+        return {
+            **about,
+            "load_after": os.getloadavg(),
+            "cpus": os.cpu_count(),
+            "python": platform.python_version(),
+            "kubernetes": plane.version,
+            "versions": {name: metadata.version(name) for name in names},
+            "sizes": asdict(sizes),
+            "rounds": rounds,
+            "medians": report.medians(rounds),
+        }
+
+
+def _shown(found: dict[str, Any]) -> str:
+    sizes, rounds = found["sizes"], found["rounds"]
+    versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
+    before, after = found["load"][0], found["load_after"][0]
+    where = f"kube-apiserver {found['kubernetes']} over TLS, Python {found['python']}"
+    machine = f"{found['cpus']} CPUs, load {before:.1f} before and {after:.1f} after"
+    what = f"{sizes['objects']} Jobs; {sizes['patches']} patches, {sizes['at_once']} in flight"
+    lines = [f"{versions}.", f"{where}, {machine}.", f"{what}.", "", report.table(rounds), ""]
+    if sizes["objects"] < ENOUGH:
+        return "\n".join([*lines, "Too few Jobs to judge by."])
+    return "\n".join([*lines, *map(str, report.verdicts(rounds))])
+
+
+def _say(progress: str) -> None:
+    print(progress, file=sys.stderr, flush=True)
+
+
+def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="bench.client")
+    add = parser.add_argument
+    add("--quick", action="store_true", help="small sizes, one round: does it work at all")
+    add("--rounds", type=int, metavar="N", help="how often each contender is measured")
+    add("--objects", type=int, metavar="N", help="Jobs to list and to update")
+    add("--only", nargs="+", choices=contenders.NAMES, default=contenders.NAMES)
+    add("--json", type=Path, metavar="FILE", help="write every figure there")
+    return parser.parse_args(argv)
+
+
+def _sizes(arguments: argparse.Namespace) -> Sizes:
+    sizes = QUICK if arguments.quick else FULL
+    objects = arguments.objects or sizes.objects
+    return replace(
+        sizes,
+        objects=objects,
+        patches=min(sizes.patches, objects),
+        rounds=arguments.rounds or sizes.rounds,
+    )
+
+
+def _need(names: Sequence[str]) -> None:
+    if absent := [name for name in names if importlib.util.find_spec(name) is None]:
+        raise BadInput(
+            f"not installed here: {', '.join(absent)}",
+            hint="`make bench` runs this where they are.",
+        )
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure and print; fails only if something did not work, whatever the figures are."""
+    arguments = _arguments(argv)
+    try:
+        _need(arguments.only)
+        with asyncio.Runner(loop_factory=new_event_loop) as runner:
+            found = runner.run(measure(arguments.only, _sizes(arguments)))
+    except Error as error:
+        _say(" ".join(filter(None, [f"{error}.", error.hint])))
+        return 1
+    print(_shown(found))
+    if arguments.json is not None:
+        arguments.json.write_bytes(msgspec.json.format(msgspec.json.encode(found)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,80 @@
+"""Finds the real programs and CRDs that tests run on, where `make kube` puts them."""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from jobferry.errors import BadInput
+
+CURRENT = "1.35.8"
+"""The Kubernetes that tests run on unless they ask for another."""
+
+OLDEST = "1.29.15"
+"""The oldest worker that we promise to work with."""
+
+SKEW = ("1.32.5", "1.36.4")
+"""More versions that we promise to work with; got on request only."""
+
+SERVERS = ("kube-apiserver", "kube-controller-manager")
+
+PROGRAMS: Mapping[str, tuple[str, ...]] = {
+    CURRENT: ("etcd", *SERVERS, "kube-scheduler", "kubectl"),
+    OLDEST: SERVERS,
+    **dict.fromkeys(SKEW, SERVERS),
+}
+"""What there is of each version. One etcd serves them all."""
+
+
+class Missing(BadInput):
+    """A program or CRD that a test needs is not on this machine."""
+
+
+def cache() -> Path:
+    """Return the folder that holds what was built, one folder per version."""
+    if chosen := os.environ.get("JOBFERRY_KUBE_CACHE"):
+        return Path(chosen)
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "jobferry" / "kube"
+
+
+def command_for(version: str) -> str:
+    """Return the command that gets this version."""
+    return "make kube-skew" if version in SKEW else "make kube"
+
+
+def find(program: str, version: str = CURRENT) -> Path | None:
+    """Return where a program is, or None."""
+    path = cache() / version / program
+    return path if os.access(path, os.X_OK) else None
+
+
+def missing(version: str = CURRENT) -> tuple[str, ...]:
+    """Return the programs of a version that are not on this machine."""
+    return tuple(program for program in PROGRAMS[version] if find(program, version) is None)
+
+
+def need(program: str, version: str = CURRENT) -> Path:
+    """Return where a program is; raises `Missing`, which says how to get it."""
+    path = find(program, version)
+    if path is None:
+        raise Missing(
+            f"{program} {version} is not in {cache() / version}",
+            hint=f"`{command_for(version)}` gets it.",
+        )
+    return path
+
+
+def crds(project: str) -> list[dict[str, Any]]:
+    """Return the CRDs of another project, fit for an API server on which its webhooks do not run."""
+    folder = cache() / "crds" / project
+    files = sorted(folder.glob("*.json"))
+    if not files:
+        raise Missing(
+            f"the CRDs of {project} are not in {folder}", hint="`make kube` gets them."
+        )
+    definitions = [json.loads(file.read_bytes()) for file in files]
+    for definition in definitions:
+        definition["spec"].pop("conversion", None)
+    return definitions

@@ -1,0 +1,269 @@
+"""Legal statuses on real API servers: whatever workers and others say, no write is refused."""
+
+import os
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from jobferry.clock import SystemClock
+from jobferry.core import legal, status, times
+from jobferry.core.base import Base
+from jobferry.kinds import job
+from jobferry.kube import errors
+from jobferry.kube.client import Client, connect
+from jobferry.kube.resources import JOBS
+from jobferry.objects import Obj, conditions
+from jobferry.objects.indexes import IndexSet
+from jobferry.testing import assets
+from jobferry.testing.control_plane import ControlPlane
+
+SOAK = bool(os.environ.get("JOBFERRY_SOAK"))
+
+pytestmark = [pytest.mark.kube, pytest.mark.timeout(3600 if SOAK else 120)]
+
+fuzz = settings(
+    max_examples=5000 if SOAK else 300,
+    derandomize=True,
+    database=None,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+
+NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
+ENDS = ("Complete", "Failed")
+OTHERS = ("FailureTarget", "SuccessCriteriaMet", "Suspended", "Custom")
+
+# -- what a hub Job may be ----------------------------------------------------------------------
+
+
+TEMPLATE = {"spec": {"containers": [{"name": "a", "image": "a"}], "restartPolicy": "Never"}}
+SHAPES: list[Obj] = [
+    {},
+    {"completionMode": "Indexed"},
+    {"completionMode": "Indexed", "backoffLimitPerIndex": 1},
+    {"completionMode": "Indexed", "successPolicy": {"rules": [{"succeededCount": 1}]}},
+]
+WORK_QUEUE = {"completions": None}
+
+
+def spec_of(shape: Obj, completions: int, parallelism: int, suspend: bool) -> Obj:
+    sizes = {"completions": completions, "parallelism": parallelism, "suspend": suspend}
+    return {"managedBy": "jobferry.io/dispatcher", "template": TEMPLATE, **sizes, **shape}
+
+
+specs = st.builds(
+    spec_of,
+    st.sampled_from([*SHAPES, WORK_QUEUE]),
+    completions=st.sampled_from([1, 2, 4, 6]),
+    parallelism=st.sampled_from([0, 1, 2, 4, 6]),
+    suspend=st.booleans(),
+)
+"""Any Job, as far as it matters to its status."""
+
+# -- what may happen to it ----------------------------------------------------------------------
+
+counts = st.integers(0, 9)
+moments = st.integers(-600, 600).map(lambda off: times.text(NOW + timedelta(seconds=off)))
+index_texts = st.integers(0, 255).map(
+    lambda bits: str(IndexSet.of(n for n in range(8) if bits >> n & 1)) or "1-"
+)
+"""Any indexes below 8, and instead of none something that makes no sense."""
+
+
+def conditions_of(*types: str) -> st.SearchStrategy[Obj]:
+    return st.fixed_dictionaries(
+        {"type": st.sampled_from(types), "status": st.sampled_from(["True", "True", "False"])},
+        optional={
+            "reason": st.just("Reason"),
+            "message": st.just("message"),
+            "lastTransitionTime": moments,
+        },
+    )
+
+
+def statuses(*types: str) -> st.SearchStrategy[Obj]:
+    """What a worker may say, with conditions of these types."""
+    return st.fixed_dictionaries(
+        {"completedIndexes": index_texts, "failedIndexes": index_texts},
+        optional={
+            "active": counts,
+            "ready": counts,
+            "terminating": counts,
+            "succeeded": counts,
+            "failed": counts,
+            "startTime": moments,
+            "completionTime": moments,
+            "uncountedTerminatedPods": st.fixed_dictionaries(
+                {}, optional={"succeeded": st.just(["a"]), "failed": st.just(["b", "c"])}
+            ),
+            "conditions": st.lists(conditions_of(*types), max_size=4),
+        },
+    )
+
+
+@dataclass(frozen=True)
+class Says:
+    """The worker says this; illegal, late or contradictory."""
+
+    status: Obj
+    on_base: bool
+    """Whether the base is added, as it should be."""
+
+
+@dataclass(frozen=True)
+class Moved:
+    """The Job is placed elsewhere."""
+
+
+@dataclass(frozen=True)
+class Waits:
+    """The Job runs nowhere for now."""
+
+
+@dataclass(frozen=True)
+class GivenUp:
+    """The dispatcher fails the Job."""
+
+
+@dataclass(frozen=True)
+class Edited:
+    """A user changes the spec, if the API server lets them."""
+
+    spec: Obj
+
+
+@dataclass(frozen=True)
+class Meddled:
+    """Another controller adds a condition, if the API server lets it."""
+
+    condition: Obj
+
+
+Step = Says | Moved | Waits | GivenUp | Edited | Meddled
+
+edits = st.sampled_from(
+    [Edited({"suspend": on}) for on in (False, True)]
+    + [Edited({"parallelism": n}) for n in (1, 3)]
+    + [Edited({"parallelism": n, "completions": n}) for n in (0, 2, 4)]
+)
+kinds_of_step: dict[str, st.SearchStrategy[Step]] = {
+    "running": st.builds(Says, statuses(*OTHERS), st.booleans()),
+    "ended": st.builds(Says, statuses(*ENDS, *OTHERS), st.booleans()),
+    "edited": edits,
+    "meddled": st.builds(Meddled, conditions_of(*OTHERS)),
+    "rare": st.sampled_from([Moved(), Waits(), GivenUp()]),
+}
+often = ["running"] * 6 + ["edited"] * 3 + ["ended", "meddled", "rare"]
+steps = st.lists(
+    st.sampled_from(often).flatmap(kinds_of_step.__getitem__), min_size=3, max_size=10
+)
+
+
+# -- how it is told -----------------------------------------------------------------------------
+
+
+class Story:
+    """One hub Job, and all that happens to it."""
+
+    def __init__(self, hub: Client, hub_job: Obj) -> None:
+        self.hub = hub
+        self.hub_job = hub_job
+        self.base = Base()
+        self.mirror: Obj = {}
+        self.now = NOW
+
+    async def take(self, step: Step) -> None:
+        self.now += timedelta(seconds=7)
+        match step:
+            case Says(said, on_base):
+                self.mirror = {"status": said}
+                added = job.wanted_status(self.hub_job, self.mirror, self.base)
+                await self.write(added if on_base else said)
+            case Moved():
+                self.base = job.carried(self.hub_job, self.mirror, self.base, self.now)
+                self.mirror = {}
+                await self.write(job.outcome(self.hub_job, self.base) or {})
+            case Waits():
+                await self.send(legal.unplaced(self.hub_job, self.now))
+            case GivenUp():
+                await self.send(legal.fail(self.hub_job, "NoWorker", "gone", self.now))
+                assert job.finish(self.hub_job)
+            case Edited(spec):
+                await self.others({"spec": spec})
+            case Meddled(condition):
+                listed = [*self.hub_job["status"].get("conditions", ()), condition]
+                await self.others({"status": {"conditions": listed}}, subresource="status")
+
+    async def write(self, wanted: Obj) -> None:
+        await self.send(legal.legalise(self.hub_job, wanted, self.now))
+
+        again = legal.legalise(self.hub_job, wanted, self.now + timedelta(hours=1))
+        assert legal.patch(self.hub_job, again) is None
+        assert job.finish(self.hub_job) or status.end(wanted) is None
+
+    async def send(self, new: Obj) -> None:
+        old = self.hub_job["status"]
+        if body := legal.patch(self.hub_job, new):
+            self.hub_job = await self.patch(body, subresource="status")
+        assert custom(self.hub_job["status"]) == custom(old)
+        assert self.hub_job["status"].get("failed", 0) >= old.get("failed", 0)
+
+    async def others(self, body: Obj, subresource: str | None = None) -> None:
+        try:
+            self.hub_job = await self.patch(body, subresource=subresource)
+        except errors.Invalid:
+            pass  # not what others may do
+
+    async def patch(self, body: Obj, subresource: str | None) -> Obj:
+        metadata = self.hub_job["metadata"]
+        return await self.hub.patch(
+            JOBS,
+            metadata["name"],
+            body,
+            namespace=metadata["namespace"],
+            subresource=subresource,
+        )
+
+
+def custom(shown: Obj) -> list[Obj]:
+    return [each for each in shown.get("conditions", ()) if each["type"] == "Custom"]
+
+
+async def tell(hub: Client, namespace: str, spec: Obj, steps: list[Step]) -> Story:
+    created = {"metadata": {"generateName": "it-"}, "spec": spec}
+    story = Story(hub, await hub.create(JOBS, created, namespace=namespace))
+    for step in steps:
+        await story.take(step)
+    return story
+
+
+@fuzz
+@given(spec=specs, steps=steps)
+async def test_no_status_is_refused_whatever_happens(
+    cluster: Client, namespace: str, spec: Obj, steps: list[Step]
+) -> None:
+    await tell(cluster, namespace, spec, steps)
+
+
+@pytest.fixture(
+    params=[pytest.param(each, marks=pytest.mark.kube(each)) for each in assets.SKEW]
+)
+async def other_hub(request: pytest.FixtureRequest) -> AsyncIterator[Client]:
+    """A hub of another version that we promise to work with."""
+    async with (
+        ControlPlane(version=request.param) as plane,
+        connect(plane.access(), name="hub", clock=SystemClock()) as client,
+    ):
+        yield client
+
+
+@fuzz
+@given(spec=specs, steps=steps)
+async def test_no_status_is_refused_by_hubs_of_other_versions(
+    other_hub: Client, spec: Obj, steps: list[Step]
+) -> None:
+    await tell(other_hub, "default", spec, steps)

@@ -1,0 +1,67 @@
+"""The fleet, and a world in it for each test."""
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack
+from secrets import token_hex
+
+import pytest
+
+from jobferry.kube.resources import NAMESPACES
+from tests.system import audit
+from tests.system.fleet import NAMES, Fleet
+from tests.system.lab import Lab
+from tests.system.world import World
+
+
+@pytest.fixture(scope="session")
+def running_fleet() -> Iterator[Fleet]:
+    """Three clusters and a dispatcher, for the whole session."""
+    fleet = Fleet()
+    fleet.start()
+    try:
+        yield fleet
+        audit.check(fleet)
+    finally:
+        fleet.stop()
+
+
+@pytest.fixture
+def fleet(running_fleet: Fleet) -> Iterator[Fleet]:
+    """The fleet, which still runs when the test is over."""
+    yield running_fleet
+    running_fleet.check()
+
+
+@pytest.fixture
+async def world(fleet: Fleet) -> AsyncIterator[World]:
+    """The hub and the workers of the shared dispatcher."""
+    async with AsyncExitStack() as stack:
+        yield await _world(stack, fleet, hub="hub", workers={"east": "east", "west": "west"})
+
+
+@pytest.fixture
+async def lab(fleet: Fleet) -> AsyncIterator[Lab]:
+    """A hub without a dispatcher, and two workers that can be cut off from it.
+
+    They are the same clusters with the roles turned round, so that the shared dispatcher takes no notice.
+    """
+    async with AsyncExitStack() as stack:
+        roles = {"north": "hub", "south": "east"}
+        world = await _world(stack, fleet, hub="west", workers=roles)
+        lab = await stack.enter_async_context(Lab(fleet, world, roles))
+        yield lab
+
+
+async def _world(
+    stack: AsyncExitStack, fleet: Fleet, *, hub: str, workers: dict[str, str]
+) -> World:
+    namespace = f"test-{token_hex(5)}"
+    clients = {name: await stack.enter_async_context(fleet.client(name)) for name in NAMES}
+    for client in clients.values():
+        await client.create(NAMESPACES, {"metadata": {"name": namespace}})
+        stack.push_async_callback(client.delete, NAMESPACES, namespace)
+    world = World(
+        clients[hub], {name: clients[cluster] for name, cluster in workers.items()}, namespace
+    )
+    stack.push_async_callback(world.forget_queues)
+    return world

@@ -1,0 +1,77 @@
+from collections.abc import Iterator
+
+import pytest
+
+from jobferry.dispatch import manifests
+from jobferry.objects import Obj
+from jobferry.settings import DEFAULTS
+
+CRDS = {crd["spec"]["names"]["kind"]: crd for crd in manifests.objects("crds")}
+
+
+def schema(kind: str) -> Obj:
+    (version,) = CRDS[kind]["spec"]["versions"]
+    found: Obj = version["schema"]["openAPIV3Schema"]
+    return found
+
+
+def nodes(node: Obj, path: str = "") -> Iterator[tuple[str, Obj]]:
+    """List each part of a schema with its path."""
+    yield path, node
+    for name, inner in node.get("properties", {}).items():
+        yield from nodes(inner, f"{path}.{name}")
+    for name in ("items", "additionalProperties"):
+        if name in node:
+            yield from nodes(node[name], f"{path}[]")
+
+
+def rules(name: str) -> Iterator[Obj]:
+    for each in manifests.objects(name):
+        yield from each.get("rules", ())
+
+
+def test_there_are_workers_and_queues() -> None:
+    assert set(CRDS) == {"Worker", "Queue"}
+
+
+@pytest.mark.parametrize("kind", CRDS)
+def test_each_field_is_described_for_kubectl_explain(kind: str) -> None:
+    silent = [
+        path
+        for path, node in nodes(schema(kind))
+        if "description" not in node and not path.endswith("[]") and path != ".metadata"
+    ]
+
+    assert silent == []
+
+
+@pytest.mark.parametrize("kind", CRDS)
+def test_no_field_takes_just_anything(kind: str) -> None:
+    for path, node in nodes(schema(kind)):
+        assert not node.get("x-kubernetes-preserve-unknown-fields"), path
+        assert "type" in node or node.get("x-kubernetes-int-or-string"), path
+
+
+def test_conditions_look_the_same_everywhere() -> None:
+    first, second = (
+        schema(kind)["properties"]["status"]["properties"]["conditions"]["items"]
+        for kind in CRDS
+    )
+
+    assert first == second
+
+
+def test_rights_are_named_one_by_one() -> None:
+    for rule in [*rules("hub"), *rules("worker")]:
+        assert "*" not in [*rule["verbs"], *rule["resources"], *rule["apiGroups"]]
+        assert "nonResourceURLs" not in rule
+
+
+def test_the_namespace_of_the_manifests_is_the_one_of_the_lease() -> None:
+    for name in ("hub", "worker"):
+        spaces = {each["metadata"].get("namespace") for each in manifests.objects(name)}
+        assert spaces == {None, DEFAULTS.lease.namespace}
+
+
+def test_manifests_are_printed_with_their_reasons() -> None:
+    assert "# A finalizer guards a Worker" in manifests.text("hub")
