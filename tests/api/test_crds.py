@@ -1,6 +1,6 @@
 """The objects on the hub, as real API servers take and show them."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
 from secrets import token_hex
 from typing import Any
@@ -10,6 +10,7 @@ import pytest
 from jobferry.dispatch import manifests
 from jobferry.dispatch.queues import QUEUES
 from jobferry.kube import errors
+from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client
 from jobferry.kube.resources import Resource
 from jobferry.objects import Obj, conditions
@@ -43,7 +44,7 @@ async def hub(hub_plane: ControlPlane, cluster: Client) -> AsyncIterator[Client]
     """A client to it; what tests make there goes with them."""
     yield cluster
     for resource in (WORKERS, QUEUES):
-        kubectl(hub_plane, "delete", str(resource), "--all")
+        await cluster.delete_collection(Scope(resource=resource))
 
 
 async def created(hub: Client, resource: Resource, spec: Obj | None) -> Obj:
@@ -61,22 +62,24 @@ async def refusal(hub: Client, resource: Resource, spec: Obj) -> dict[str, str]:
     return {cause.field: cause.message for cause in caught.value.causes}
 
 
-@pytest.mark.parametrize(
-    "version",
-    [pytest.param(version, marks=pytest.mark.kube(version)) for version in assets.SKEW],
+@pytest.fixture(
+    params=[pytest.param(version, marks=pytest.mark.kube(version)) for version in assets.SKEW]
 )
-def test_the_crds_install_on_every_version_of_a_hub(version: str) -> None:
-    plane = ControlPlane(version=version).start()
-    try:
-        install(plane)
-        empty = f"apiVersion: {QUEUES.api_version}\nkind: Queue\nmetadata: {{name: empty}}\n"
-        kubectl(plane, "create", "-f", "-", given=empty)
+def other_plane(request: pytest.FixtureRequest) -> Iterator[ControlPlane]:
+    """A hub of another version than the one that all tests share."""
+    other = ControlPlane(version=request.param).start()
+    yield other
+    other.stop()
 
-        columns = kubectl(plane, "get", "queues", "--no-headers").split()[:-1]
 
-        assert columns == ["empty", "Spread", "Move"]
-    finally:
-        plane.stop()
+def test_the_crds_install_on_every_version_of_a_hub(other_plane: ControlPlane) -> None:
+    install(other_plane)
+    empty = f"apiVersion: {QUEUES.api_version}\nkind: Queue\nmetadata: {{name: empty}}\n"
+    kubectl(other_plane, "create", "-f", "-", given=empty)
+
+    columns = kubectl(other_plane, "get", "queues", "--no-headers").split()[:-1]
+
+    assert columns == ["empty", "Spread", "Move"]
 
 
 def test_they_can_be_installed_again(hub_plane: ControlPlane) -> None:

@@ -1,11 +1,13 @@
 """The fleet, and a world in it for each test."""
 
+import logging
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
 from secrets import token_hex
 
 import pytest
 
+from jobferry import log
 from jobferry.kube.resources import NAMESPACES
 from tests.system import audit
 from tests.system.fleet import NAMES, Fleet
@@ -14,8 +16,9 @@ from tests.system.world import World
 
 
 @pytest.fixture(scope="session")
-def running_fleet() -> Iterator[Fleet]:
+def running_fleet(request: pytest.FixtureRequest) -> Iterator[Fleet]:
     """Three clusters and a dispatcher, for the whole session."""
+    _show_facts(request.config)
     fleet = Fleet()
     fleet.start()
     try:
@@ -50,6 +53,14 @@ async def lab(fleet: Fleet) -> AsyncIterator[Lab]:
         world = await _world(stack, fleet, hub="west", workers=roles)
         lab = await stack.enter_async_context(Lab(fleet, world, roles))
         yield lab
+
+
+def _show_facts(config: pytest.Config) -> None:
+    """Show with a test that failed what the dispatcher did, and why."""
+    logging.getLogger("jobferry").setLevel(logging.INFO)
+    plugin = config.pluginmanager.get_plugin("logging-plugin")
+    assert plugin is not None
+    plugin.report_handler.setFormatter(log.HumanFormatter())
 
 
 async def _world(

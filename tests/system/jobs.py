@@ -67,6 +67,7 @@ complete = holds("Complete")
 failed = holds("Failed")
 suspended = holds("Suspended")
 placed = holds("Placed")
+ready = holds("Ready")
 
 
 def ended(obj: Obj) -> bool:

@@ -14,7 +14,7 @@ from jobferry.runtime import supervise
 from jobferry.settings import Lease, Settings
 from jobferry.workers.resource import WORKERS
 from tests.system.fleet import DISPATCHER, SYSTEM, WORKER, Fleet, add_worker
-from tests.system.jobs import Holds, holds
+from tests.system.jobs import Holds, ready
 from tests.system.proxy import Proxy
 from tests.system.world import World, named, until_one
 
@@ -68,7 +68,7 @@ class Lab:
         """Change a Worker."""
         await self.world.hub.patch(WORKERS, name, {"spec": spec})
 
-    async def worker(self, name: str, is_as_wanted: Holds = holds("Ready")) -> Obj:
+    async def worker(self, name: str, is_as_wanted: Holds = ready) -> Obj:
         """Wait until a Worker is as wanted, by default Ready."""
         return await until_one(self.world.hub, named(WORKERS, name), is_as_wanted)
 

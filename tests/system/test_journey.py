@@ -7,9 +7,8 @@ import pytest
 from jobferry.kube.calls import Scope
 from jobferry.kube.resources import JOBS
 from jobferry.objects import Obj
-from tests.system.audit import is_write
 from tests.system.fleet import DISPATCHER, WORKER, Fleet
-from tests.system.jobs import FOREVER, complete, condition, ended, failed, job, placed, runs
+from tests.system.jobs import FOREVER, complete, condition, ended, failed, job, runs
 from tests.system.world import World
 
 pytestmark = pytest.mark.kube
@@ -163,8 +162,8 @@ async def test_fifty_jobs_at_once_all_complete(world: World) -> None:
 
     jobs = (await world.hub.list(Scope(resource=JOBS, namespace=world.namespace))).items
     assert all(map(complete, jobs))
-    used = {name: len(await _jobs(world, name)) for name in world.workers}
-    assert used == {"east": 25, "west": 25}
+    for worker in world.workers:
+        assert 20 <= len(await _jobs(world, worker)) <= 30
 
 
 async def _jobs(world: World, worker: str) -> list[Obj]:
@@ -173,19 +172,19 @@ async def _jobs(world: World, worker: str) -> list[Obj]:
 
 
 async def test_a_job_that_just_runs_costs_few_requests(world: World, fleet: Fleet) -> None:
-    await world.run(job("a", queue="east", seconds=1), complete)
+    await world.run(job("a", queue="east"), complete)
     await world.delete("a")
     await world.gone("a")
 
-    on_hub = [entry for entry in fleet.audited("hub", DISPATCHER) if _is_about(entry, world)]
-    on_worker = [entry for entry in fleet.audited("east", WORKER) if _is_about(entry, world)]
-    writes = [entry for entry in on_hub if is_write(entry, "jobs")]
-    # The placement, the pod that runs, the end. One look before the mirror is deleted.
-    assert [entry["verb"] for entry in writes] == ["patch"] * 3
-    assert [entry["verb"] for entry in on_hub if entry not in writes] == ["get"]
-    assert [entry["verb"] for entry in on_worker] == ["create", "delete"]
+    # The placement, that it runs, its end; and one look before the mirror is deleted.
+    assert _verbs(fleet, "hub", DISPATCHER, world) == ["patch", "patch", "patch", "get"]
+    assert _verbs(fleet, "east", WORKER, world) == ["create", "delete"]
 
 
-def _is_about(entry: Obj, world: World) -> bool:
-    about = entry.get("objectRef", {})
-    return about.get("namespace") == world.namespace and about["resource"] == "jobs"
+def _verbs(fleet: Fleet, cluster: str, user: str, world: World) -> list[str]:
+    return [
+        entry["verb"]
+        for entry in fleet.audited(cluster, user)
+        if entry.get("objectRef", {}).get("namespace") == world.namespace
+        and entry["objectRef"]["resource"] == "jobs"
+    ]

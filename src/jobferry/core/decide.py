@@ -10,7 +10,7 @@ from datetime import timedelta
 from jobferry.core import choose, legal, placement, times
 from jobferry.core.marks import Standing, Verdict, read
 from jobferry.core.placement import Placement, Shard
-from jobferry.core.status import count, end, is_suspended
+from jobferry.core.status import INTERIM, count, end, is_suspended
 from jobferry.core.steps import (
     CreateMirror,
     DeleteMirror,
@@ -22,7 +22,7 @@ from jobferry.core.steps import (
     WriteStatus,
 )
 from jobferry.core.view import Kind, View
-from jobferry.objects import Obj
+from jobferry.objects import Obj, conditions
 
 
 def decide(view: View, kind: Kind) -> Step:
@@ -210,6 +210,8 @@ def _shows_work_since(hub: Obj, shard: Shard) -> bool:
 
 def _follow(view: View, kind: Kind, hub: Obj, shard: Shard, mirror: Obj) -> Step:
     """Bring the status back and the user's edits over."""
+    if _is_about_to_end(mirror.get("status") or {}):
+        return Rest(f"ends on {shard.worker}: one write will tell all of it")
     wanted = kind.wanted_status(hub, mirror, shard.base)
     status = legal.legalise(hub, wanted, view.now)
     if patch := legal.patch(hub, status):
@@ -219,6 +221,14 @@ def _follow(view: View, kind: Kind, hub: Obj, shard: Shard, mirror: Obj) -> Step
     if edit := kind.edits(hub, mirror, shard.base).patch:
         return EditMirror(shard.worker, mirror, edit)
     return Rest(f"runs on {shard.worker}")
+
+
+def _is_about_to_end(status: Obj) -> bool:
+    """Tell whether nothing runs any more and it is decided how to end: the next status is the last."""
+    listed = status.get("conditions")
+    is_decided = any(conditions.is_true(listed, interim) for interim in INTERIM.values())
+    is_over = not count(status, "active") and not count(status, "terminating")
+    return is_decided and is_over and end(status) is None
 
 
 def _vacate(view: View, shard: Shard, mirror: Obj) -> Step:

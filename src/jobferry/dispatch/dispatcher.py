@@ -22,6 +22,7 @@ from jobferry.core.steps import (
 from jobferry.core.view import Policy, View, Worker
 from jobferry.dispatch.act import Actor, Refused, Tell
 from jobferry.dispatch.jobs import JobHead, workers_of
+from jobferry.dispatch.meters import Meters
 from jobferry.dispatch.queues import Queues
 from jobferry.kinds import job
 from jobferry.kube import errors
@@ -78,11 +79,14 @@ class Dispatcher:
         *,
         record: Tell,
         is_leading: Callable[[], bool],
+        meters: Meters | None = None,
     ) -> None:
         self._hub = hub
         self._clock = hub.clock
         self._options = options
         self._record = record
+        self._is_leading = is_leading
+        self.meters = meters or Meters(hub.clock)
         self._queue: WorkQueue[Key] = WorkQueue(hub.clock)
         self._choosing: Counter[str] = Counter()
         self._refusals: dict[tuple[Key, str], tuple[Seconds, str]] = {}
@@ -93,7 +97,7 @@ class Dispatcher:
             keep=lambda head: head.spec.managed_by in options.managed_by,
             indexes={"worker": workers_of},
         )
-        self.jobs.listen(lambda change: self._queue.add(change.item.key))
+        self.jobs.listen(self._on_job)
         self.queues = Queues(hub, options.lost_after)
         self.queues.objects.listen(lambda _: self._look_at_all())
         self.workers = Workers(
@@ -101,10 +105,11 @@ class Dispatcher:
             selector=marks.selector(options.origin, options.dispatcher),
             requests=options.requests,
             rules=options.kubeconfigs,
+            observe=self.meters.observe,
             load=self._load,
             may_write=is_leading,
             on_mirror=self._on_mirror,
-            on_change=lambda _: self._look_at_all(),
+            on_change=self._on_worker,
         )
         self._actor = Actor(hub, self.jobs.absorb, self.workers, options.requests, record)
         self._loop = Loop(
@@ -113,6 +118,9 @@ class Dispatcher:
             queue=self._queue,
             failures=Failures(Backoff(first=0.05, cap=30.0), hub.random),
             workers=options.passes,
+        )
+        self.meters.follow(
+            queue=self._queue.stats, passes=self._loop.stats, links=self.workers.links
         )
 
     async def run(self, lead: Lead) -> None:
@@ -126,16 +134,29 @@ class Dispatcher:
             await lead(self._act)
 
     async def _act(self) -> None:
+        self.meters.begin()
         self.workers.look_at_all()
         self._look_at_all()
         await self._loop.run()
 
     # Observing
 
+    def _on_job(self, change: Change[JobHead]) -> None:
+        self._queue.add(change.item.key)
+        if self._is_leading():
+            self.meters.see(change)
+
     def _on_mirror(self, worker: str, change: Change[Head]) -> None:
         found = marks.read(change.item.object())
         if found is not None:
-            self._queue.add(Key(found.namespace, found.hub_name))
+            key = Key(found.namespace, found.hub_name)
+            self._queue.add(key)
+            if self._is_leading():
+                self.meters.reporting.start(key)
+
+    def _on_worker(self, name: str) -> None:
+        self.meters.placements.add(name, by=0)
+        self._look_at_all()
 
     def _look_at_all(self) -> None:
         for item in self.jobs:
@@ -156,6 +177,7 @@ class Dispatcher:
                 return DONE
             step = decide(view, job)
             if isinstance(step, Rest):
+                self.meters.reporting.drop(key)
                 return self._rest(view, step)
             try:
                 await self._take(known, view, step)
@@ -171,7 +193,8 @@ class Dispatcher:
                 await self._place(_there(view.hub), step)
                 known.is_live = True
             case WriteStatus():
-                await self._actor.write_status(_there(view.hub), step)
+                with self.meters.reporting.stopping(known.key):
+                    await self._actor.write_status(_there(view.hub), step)
                 known.is_live = True
             case CreateMirror():
                 await self._create(known.key, view, step)
@@ -185,6 +208,7 @@ class Dispatcher:
         self._choosing.update(chosen)
         try:
             await self._actor.record(hub, step)
+            self.meters.place(chosen)
         finally:
             self._choosing.subtract(chosen)
 
@@ -194,7 +218,8 @@ class Dispatcher:
 
     async def _create(self, key: Key, view: View, step: CreateMirror) -> None:
         try:
-            await self._actor.create(step)
+            with self.meters.mirroring.stopping(key):
+                await self._actor.create(step)
         except Refused as refusal:
             until = self._clock.monotonic() + REFUSAL_LASTS
             self._refusals[key, step.worker] = until, str(refusal)

@@ -19,6 +19,7 @@ from jobferry.errors import BadInput, Error
 from jobferry.kube import calls, errors, retry
 from jobferry.kube.access import NOBODY, Access, Credentials, Identity
 from jobferry.kube.calls import Call, Scope
+from jobferry.kube.observed import Observe, ObservedTransport
 from jobferry.kube.transport import HttpTransport
 from jobferry.kube.wire import Answer, Request, Stream, Transport
 from jobferry.objects import Obj
@@ -204,11 +205,19 @@ class Client:
 
 
 def connect(
-    access: Access, *, name: str, clock: Clock, patience: retry.Patience = retry.PATIENT
+    access: Access,
+    *,
+    name: str,
+    clock: Clock,
+    patience: retry.Patience = retry.PATIENT,
+    observe: Observe | None = None,
 ) -> Client:
     """Return a client over sockets; nothing is opened until the first call."""
+    transport: Transport = HttpTransport(access.server, clock)
+    if observe is not None:
+        transport = ObservedTransport(transport, observe, cluster=name, clock=clock)
     return Client(
-        HttpTransport(access.server, clock),
+        transport,
         name=name,
         clock=clock,
         credentials=access.credentials,

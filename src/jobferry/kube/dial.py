@@ -137,7 +137,7 @@ async def _via(proxy_url: str, host: str, port: int) -> socket.socket:
             f"proxy-url {proxy.scheme}://{proxy.hostname or ''} cannot be used",
             hint="Use an http:// or socks5:// proxy.",
         )
-    sock = await _connect(proxy.hostname, proxy.port or PORTS[proxy.scheme])
+    sock = await _connect(_checked(proxy.hostname), proxy.port or PORTS[proxy.scheme])
     try:
         await handshakes[proxy.scheme](sock, proxy, host, port)
     except OSError as error:
@@ -207,7 +207,7 @@ def _socks5_address(host: str) -> bytes:
 
 def _counted(data: bytes) -> bytes:
     if len(data) > 255:
-        raise BadInput("the user name or password in proxy-url is too long for SOCKS5")
+        raise BadInput("a name or password is too long for a SOCKS5 proxy")
     return bytes([len(data)]) + data
 
 

@@ -22,7 +22,7 @@ class Patience:
     """The wait before the second try; it doubles with each further one."""
 
     longest_pause: Seconds = 10.0
-    """No wait is longer. A longer Retry-After is raised: the caller has better things to do."""
+    """Where the doubling ends; a longer Retry-After is raised: the caller has better things to do."""
 
 
 REFUSALS = {429, 503}

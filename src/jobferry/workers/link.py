@@ -14,6 +14,7 @@ from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client, connect
 from jobferry.kube.informer import Freshness, Informer
 from jobferry.kube.items import Head
+from jobferry.kube.observed import Observe
 from jobferry.kube.resources import JOBS, NAMESPACES
 from jobferry.runtime import supervise
 from jobferry.runtime.backoff import Backoff
@@ -58,6 +59,7 @@ class Link:
         selector: str,
         requests: int,
         rules: source.Rules,
+        observe: Observe,
         on_mirror: Callable[[str, Change[Head]], None],
         on_state: Callable[[str], None],
     ) -> None:
@@ -70,6 +72,7 @@ class Link:
         self._clock = hub.clock
         self._selector = selector
         self._rules = rules
+        self._observe = observe
         self._on_mirror = on_mirror
         self._on_state = on_state
 
@@ -81,7 +84,9 @@ class Link:
                 access = await source.access(
                     self._hub, self.spec.kubeconfig, self._clock, self._rules
                 )
-                async with connect(access, name=self.name, clock=self._clock) as client:
+                async with connect(
+                    access, name=self.name, clock=self._clock, observe=self._observe
+                ) as client:
                     await self._introduce(client)
                     failures = 0
                     await self._follow(client)

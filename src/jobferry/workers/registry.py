@@ -11,6 +11,7 @@ from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client
 from jobferry.kube.informer import Informer
 from jobferry.kube.items import Head, Item, Key
+from jobferry.kube.observed import Observe
 from jobferry.objects import Obj, conditions
 from jobferry.runtime import supervise
 from jobferry.runtime.backoff import Backoff, Failures
@@ -37,6 +38,7 @@ class Workers:
         selector: str,
         requests: int,
         rules: Rules,
+        observe: Observe,
         load: Callable[[str], int],
         may_write: Callable[[], bool],
         on_mirror: Callable[[str, Change[Head]], None],
@@ -49,6 +51,7 @@ class Workers:
         self._selector = selector
         self._requests = requests
         self._rules = rules
+        self._observe = observe
         self._load = load
         self._may_write = may_write
         self._on_mirror = on_mirror
@@ -127,6 +130,7 @@ class Workers:
             selector=self._selector,
             requests=self._requests,
             rules=self._rules,
+            observe=self._observe,
             on_mirror=self._on_mirror,
             on_state=self._queue.add,
         )

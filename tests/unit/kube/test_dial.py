@@ -105,8 +105,12 @@ async def test_a_host_that_does_not_exist_is_told() -> None:
 
 @pytest.mark.parametrize("name", ["a..b", "x" * 64, "ü" * 64])
 async def test_a_name_that_no_host_can_have_is_refused(name: str) -> None:
-    with pytest.raises(BadInput, match="cannot be the name of a host"):
-        await dialled(Server(url=f"http://{name}:1"))
+    for server in (
+        Server(url=f"http://{name}:1"),
+        Server(url="http://x:1", proxy_url=f"http://{name}:1"),
+    ):
+        with pytest.raises(BadInput, match="cannot be the name of a host"):
+            await dialled(server)
 
 
 # -- proxies -----------------------------------------------------------------------------------

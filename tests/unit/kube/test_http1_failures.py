@@ -105,6 +105,18 @@ async def test_a_request_on_a_closed_connection_fails_at_once() -> None:
             await connection.ask(GET).whole()
 
 
+async def test_a_connection_on_its_way_out_is_not_idle_and_says_why_it_ends(
+    fed: Connection,
+) -> None:
+    assert fed._transport is not None
+    fed._transport.close()  # what event loops do when the other side says goodbye
+
+    assert fed.is_open
+    assert not fed.is_idle
+    with pytest.raises(errors.Unreachable, match="the server closed the connection"):
+        await fed.ask(GET).whole()
+
+
 async def test_a_server_that_hangs_up_while_idle_is_noticed() -> None:
     async def one_answer(visitor: Visitor) -> None:
         await visitor.request()
