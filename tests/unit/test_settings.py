@@ -1,8 +1,8 @@
 from contextlib import suppress
 from pathlib import Path
 
+import hypothesis
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from jobferry import settings
@@ -191,7 +191,10 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
     assert "cannot be read" in str(refusal(tmp_path))
 
 
-@given(content=st.text(" \n\t-:,&*!|>#'\"{}[]%ab", max_size=30).map("lease: ".__add__))
+@hypothesis.settings(deadline=None)
+@hypothesis.given(
+    content=st.text(" \n\t-:,&*!|>#'\"{}[]%ab", max_size=30).map("lease: ".__add__)
+)
 def test_whatever_is_in_a_file_it_is_understood_or_refused(
     content: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

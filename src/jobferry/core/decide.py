@@ -110,17 +110,18 @@ def _unplaced(view: View, kind: Kind, hub: Obj) -> Step:
     if vouched is not None:
         # Somebody lost or changed the annotation; the condition still knows.
         return Record(placement.patch(hub, vouched, view.now), vouched)
-    return _place(view, hub, placement.last_attempt(hub) + 1, Shard("", ""))
+    return _place(view, kind, hub, placement.last_attempt(hub) + 1, Shard("", ""))
 
 
-def _place(view: View, hub: Obj, attempt: int, shard: Shard) -> Step:
+def _place(view: View, kind: Kind, hub: Obj, attempt: int, shard: Shard) -> Step:
     """Choose a worker and record it; `shard` says what the earlier attempts earned."""
     choice = choose.choose(view)
     if choice.worker is None:
         return _no_worker(view, hub, choice.reason)
     there = replace(shard, worker=choice.worker.name, cluster=choice.worker.cluster)
     decision = Placement(hub["metadata"]["uid"], attempt, (there,))
-    return Record(placement.patch(hub, decision, view.now), decision)
+    idle = kind.IDLE if attempt > 1 else None
+    return Record(placement.patch(hub, decision, view.now, idle=idle), decision)
 
 
 def _no_worker(view: View, hub: Obj, reason: str) -> Step:
@@ -184,7 +185,7 @@ def _move(view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj | Non
         return (
             WriteStatus(patch, str((end(ended) or {}).get("type"))) if patch else Rest("ended")
         )
-    return _place(view, hub, placed.attempt + 1, Shard("", "", base))
+    return _place(view, kind, hub, placed.attempt + 1, Shard("", "", base))
 
 
 def _no_mirror(view: View, kind: Kind, hub: Obj, placed: Placement) -> Step:

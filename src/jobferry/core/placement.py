@@ -59,8 +59,11 @@ def read(obj: Obj) -> Placement | None:
     return placement if is_genuine else None
 
 
-def patch(obj: Obj, placement: Placement, now: datetime) -> Obj:
-    """Return the one write that records a placement: a merge patch of the status subresource."""
+def patch(obj: Obj, placement: Placement, now: datetime, *, idle: Obj | None = None) -> Obj:
+    """Return the one write that records a placement: a merge patch of the status subresource.
+
+    `idle` is the part of it that says that nothing runs yet, where an earlier attempt ran.
+    """
     condition = {
         "type": CONDITION,
         "status": "True",
@@ -73,9 +76,10 @@ def patch(obj: Obj, placement: Placement, now: datetime) -> Obj:
             "annotations": {ANNOTATION: orjson.dumps(_to_json(placement)).decode()},
         },
         "status": {
+            **(idle or {}),
             "conditions": conditions.set(
                 obj.get("status", {}).get("conditions"), condition, now
-            )
+            ),
         },
     }
 

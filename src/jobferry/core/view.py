@@ -23,6 +23,11 @@ class Edits(Protocol):
 class Kind(Protocol):
     """What deciding needs to know of a workload kind; `kinds` has the adapters."""
 
+    @property
+    def IDLE(self) -> Obj:  # noqa: N802 (a constant of the adapter)
+        """The merge patch of a status by which nothing runs."""
+        ...
+
     def mirror(self, hub: Obj, marks: Marks, base: Base) -> Obj:
         """Return the object to create on a worker."""
         ...

@@ -1,9 +1,8 @@
-"""What a dispatcher tells about itself in numbers; docs/metrics.md explains them."""
+"""What a dispatcher tells about itself in numbers."""
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import Generic, TypeVar
 
 from jobferry.clock import Clock, Seconds
 from jobferry.dispatch.jobs import JobHead
@@ -14,25 +13,26 @@ from jobferry.metrics import Histogram, Labels, Registry
 from jobferry.runtime import reconcile, workqueue
 from jobferry.workers.link import Link
 
-K = TypeVar("K", bound=Hashable)
+REQUEST_SECONDS: tuple[Seconds, ...] = (0.005, 0.025, 0.1, 0.25, 1.0, 5.0, 30.0)
+"""Few, because there is a series for each method and cluster."""
 
 
-class Stopwatch(Generic[K]):
-    """Measures how long it takes from the news about a key until something was done about it."""
+class Stopwatch:
+    """Measures how long it takes from the news about a workload until something was done about it."""
 
     def __init__(self, clock: Clock, histogram: Histogram) -> None:
         self._clock = clock
         self._histogram = histogram
-        self._began: dict[K, Seconds] = {}
+        self._began: dict[Key, Seconds] = {}
 
     def __len__(self) -> int:
         return len(self._began)
 
-    def start(self, key: K) -> None:
+    def start(self, key: Key) -> None:
         """Begin, unless there was news about the key already."""
         self._began.setdefault(key, self._clock.monotonic())
 
-    def drop(self, key: K) -> None:
+    def drop(self, key: Key) -> None:
         """Do not measure it: there is nothing to do about it."""
         self._began.pop(key, None)
 
@@ -41,7 +41,7 @@ class Stopwatch(Generic[K]):
         self._began.clear()
 
     @contextmanager
-    def stopping(self, key: K) -> Iterator[None]:
+    def stopping(self, key: Key) -> Iterator[None]:
         """Measure until the block ends well; news that comes during the block is other news."""
         began = self._began.pop(key, None)
         try:
@@ -62,14 +62,14 @@ class Meters:
         self.placements = registry.counter(
             "jobferry_placements_total", "Placements written to the hub.", "worker"
         )
-        self.mirroring: Stopwatch[Key] = Stopwatch(
+        self.mirroring = Stopwatch(
             clock,
             registry.histogram(
                 "jobferry_mirror_latency_seconds",
                 "From the sight of a workload that has no placement until its mirror is there.",
             ),
         )
-        self.reporting: Stopwatch[Key] = Stopwatch(
+        self.reporting = Stopwatch(
             clock,
             registry.histogram(
                 "jobferry_status_latency_seconds",
@@ -85,6 +85,7 @@ class Meters:
             "jobferry_request_duration_seconds",
             "From a request until its answer; of a watch, until its answer begins.",
             *("cluster", "method"),
+            bounds=REQUEST_SECONDS,
         )
         self._queue = registry.gauge(
             "jobferry_queue_length",

@@ -15,6 +15,7 @@ from jobferry.objects import Obj
 from jobferry.objects.demand import Demand, of_job
 
 __all__ = [
+    "IDLE",
     "carried",
     "demand",
     "dropped_fields",
@@ -25,6 +26,10 @@ __all__ = [
     "outcome",
     "wanted_status",
 ]
+
+
+IDLE: Obj = {"active": None, "ready": None, "terminating": None}
+"""The merge patch of a status whose Job has no pods: those of an attempt that is over count no more."""
 
 
 def demand(job: Obj) -> Demand:

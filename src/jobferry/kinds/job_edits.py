@@ -226,9 +226,9 @@ def _drift(now: Fields, found: Fields, traces: Fields) -> Iterator[Drift]:
 
 
 def _patch(mirror: Obj, sent: Fields, notes: Mapping[str, str]) -> Obj:
-    """Return a merge patch for this very mirror, and none that has taken its name since."""
-    metadata = mirror["metadata"]
-    patch: Obj = {"metadata": {"uid": metadata["uid"], "annotations": dict(notes)}}
+    """Return a merge patch for the mirror as it was compared: if it has changed since, a conflict."""
+    version = mirror["metadata"]["resourceVersion"]
+    patch: Obj = {"metadata": {"resourceVersion": version, "annotations": dict(notes)}}
     for path, value in sent.items():
         inner = patch
         for step in path[:-1]:

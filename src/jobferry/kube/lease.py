@@ -363,7 +363,7 @@ class Candidate:
     async def _give_up(self) -> None:
         """Tell the others that they need not wait; if that fails, they wait."""
         try:
-            async with timeout(self._clock, self._terms.retry):
+            async with timeout(self._clock, _patience(self._terms)):
                 await self._release()
         except (Error, TimeoutError) as error:
             self._log.warning("Lease not released", error=error)

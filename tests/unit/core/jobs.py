@@ -8,9 +8,9 @@ from jobferry.objects import Obj
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 
-INDEXED = {"completionMode": "Indexed", "completions": 4, "parallelism": 2}
-ELASTIC = INDEXED | {"parallelism": 4}
-PER_INDEX = INDEXED | {"backoffLimitPerIndex": 1}
+INDEXED: Obj = {"completionMode": "Indexed", "completions": 4, "parallelism": 2}
+ELASTIC: Obj = INDEXED | {"parallelism": 4}
+PER_INDEX: Obj = INDEXED | {"backoffLimitPerIndex": 1}
 
 
 def at(seconds: int) -> str:

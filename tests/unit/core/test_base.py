@@ -1,7 +1,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jobferry.core.base import BadBase, Base
@@ -31,6 +31,7 @@ statuses = st.fixed_dictionaries(
 )
 
 
+@settings(deadline=None)
 @given(bases)
 def test_a_base_survives_its_way_through_json(base: Base) -> None:
     assert Base.from_json(base.to_json()) == base
@@ -103,6 +104,7 @@ def test_only_what_a_job_has_is_shown() -> None:
     assert Base(succeeded=1).counters(PLAIN) == {"succeeded": 1, "failed": 0}
 
 
+@settings(deadline=None)
 @given(bases, bases)
 def test_of_two_accounts_the_most_counts(one: Base, other: Base) -> None:
     most = one | other
@@ -113,6 +115,7 @@ def test_of_two_accounts_the_most_counts(one: Base, other: Base) -> None:
     assert most | one == most == most | other
 
 
+@settings(deadline=None)
 @given(bases, statuses, st.sampled_from([PLAIN, INDEXED, PER_INDEX]))
 def test_nothing_that_was_earned_within_the_completions_is_lost(
     base: Base, status: Obj, spec: Obj

@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jobferry.core import legal, times
@@ -374,9 +374,10 @@ statuses = st.fixed_dictionaries(
         "conditions": listed,
     },
 )
-specs = st.tuples(
-    st.sampled_from([{}, {"completions": None}, INDEXED, ELASTIC, PER_INDEX]), st.booleans()
-).map(lambda each: {**each[0], "suspend": each[1]})
+shapes: list[Obj] = [{}, {"completions": None}, INDEXED, ELASTIC, PER_INDEX]
+specs = st.builds(
+    lambda shape, on: shape | {"suspend": on}, st.sampled_from(shapes), st.booleans()
+)
 
 
 def written(job: Obj, wanted: Obj) -> Obj:
@@ -386,6 +387,7 @@ def written(job: Obj, wanted: Obj) -> Obj:
     return changed
 
 
+@settings(deadline=None)
 @given(specs, statuses, statuses)
 def test_the_same_wish_again_changes_nothing(spec: Obj, first: Obj, wanted: Obj) -> None:
     job = written(written(hub_job(**spec), first), wanted)
@@ -395,6 +397,7 @@ def test_the_same_wish_again_changes_nothing(spec: Obj, first: Obj, wanted: Obj)
     assert legal.patch(job, again) is None
 
 
+@settings(deadline=None)
 @given(specs, st.lists(statuses, min_size=2, max_size=5))
 def test_what_was_shown_once_is_never_taken_back(spec: Obj, wishes: list[Obj]) -> None:
     job = hub_job(**spec)
@@ -409,6 +412,7 @@ def test_what_was_shown_once_is_never_taken_back(spec: Obj, wishes: list[Obj]) -
             assert after["startTime"] == before["startTime"]
 
 
+@settings(deadline=None)
 @given(specs, statuses, statuses)
 def test_an_end_is_told_at_once_and_never_made_up(spec: Obj, first: Obj, wanted: Obj) -> None:
     job = written(hub_job(**spec), first)
@@ -423,6 +427,7 @@ def test_an_end_is_told_at_once_and_never_made_up(spec: Obj, first: Obj, wanted:
             assert times.instant(completion) >= times.instant(start)
 
 
+@settings(deadline=None)
 @given(specs, statuses)
 def test_a_job_is_suspended_on_the_hub_only_if_somebody_says_so(spec: Obj, wanted: Obj) -> None:
     after = written(hub_job(**spec), wanted)["status"]

@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jobferry.core import marks
@@ -133,6 +133,7 @@ dispatchers = st.tuples(
 ).map("/".join)
 
 
+@settings(deadline=None)
 @given(st.lists(dispatchers, unique=True) | st.lists(dns, unique=True))
 def test_different_names_give_different_labels(names: list[str]) -> None:
     values = [marks.label_value(name) for name in names]
@@ -141,6 +142,7 @@ def test_different_names_give_different_labels(names: list[str]) -> None:
     assert not [value for value in values if labels.value_problems(value)]
 
 
+@settings(deadline=None)
 @given(dispatchers, dns)
 def test_marks_with_any_names_are_recognised(dispatcher: str, worker: str) -> None:
     mine = replace(MARKS, dispatcher=dispatcher, worker=worker)

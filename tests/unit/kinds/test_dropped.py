@@ -1,0 +1,51 @@
+from typing import Any
+
+import pytest
+
+from jobferry.kinds.dropped import dropped_fields
+
+
+def dropped(sent: Any, kept: Any) -> list[str]:
+    return dropped_fields({"spec": sent}, {"spec": kept})
+
+
+@pytest.mark.parametrize(
+    ("sent", "kept", "fields"),
+    [
+        ({"successPolicy": {"rules": []}}, {}, ["spec.successPolicy"]),
+        ({"backoffLimitPerIndex": 0}, {"backoffLimit": 6}, ["spec.backoffLimitPerIndex"]),
+        ({"template": {"a": False, "b": 1}}, {"template": {"b": 1}}, ["spec.template.a"]),
+        ({"a": [{"name": "x", "new": 1}]}, {"a": [{"name": "x"}]}, ["spec.a[].new"]),
+        ({"a": [{"name": "x"}, {"name": "y"}]}, {"a": [{"name": "y"}]}, ["spec.a[]"]),
+        (
+            {"a": [{"key": "x", "new": 1}]},
+            {"a": [{"key": "y"}, {"key": "x"}]},
+            ["spec.a[].new"],
+        ),
+        ({"a": [{"key": "x"}]}, {"a": ["x"]}, ["spec.a[]"]),
+        ({"a": 1}, None, ["spec"]),
+    ],
+)
+def test_rule_17_what_was_sent_and_is_not_in_the_answer_was_dropped(
+    sent: Any, kept: Any, fields: list[str]
+) -> None:
+    assert dropped(sent, kept) == fields
+
+
+@pytest.mark.parametrize(
+    ("sent", "kept"),
+    [
+        ({"a": 1}, {"a": 1, "default": 2}),
+        ({"suspend": False}, {"suspend": True}),
+        ({"creationTimestamp": None, "resources": {}, "volumes": []}, {}),
+        (
+            {"a": [{"name": "x", "image": "b"}]},
+            {"a": [{"name": "injected"}, {"name": "x", "image": "b", "added": 1}]},
+        ),
+        ({"a": [{"key": "x", "more": 1}]}, {"a": [{"key": "y"}, {"key": "x", "more": 1}]}),
+        ({"args": ["a", "b"]}, {"args": ["a"]}),
+        ({"a": {"b": 1}}, {"a": "text"}),
+    ],
+)
+def test_what_was_added_or_changed_or_empty_was_not_dropped(sent: Any, kept: Any) -> None:
+    assert dropped(sent, kept) == []

@@ -1,0 +1,118 @@
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+
+import pytest
+
+from jobferry.kube import errors, lease
+from jobferry.kube.lease import TERMS
+from jobferry.testing.clock import settle
+from tests.unit.kube.lease_world import (
+    Member,
+    Skewed,
+    World,
+    leader_and_standby,
+)
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, 678, UTC)
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    world = World()
+    yield world
+    await world.close()
+
+
+async def test_an_answer_that_was_lost_is_found_in_the_lease(world: World) -> None:
+    member = world.join("ann")
+    answers = iter([False, True])  # to the look, to the write
+    member.line.loses_answer = lambda: next(answers, False)
+
+    member.start()
+    await settle()
+    assert (world.server.holder, world.at_work) == ("ann", [])
+    await world.pass_time(6)
+
+    assert world.at_work == ["ann"]
+
+
+async def test_without_the_right_to_watch_the_standby_still_takes_over(world: World) -> None:
+    leader, _ = await leader_and_standby(world, standby_watches=False)
+    await world.pass_time(60)
+    assert world.at_work == ["ann"]
+
+    leader.line.cut()
+    await world.pass_time(31)
+
+    assert world.at_work == ["bob"]
+    assert world.most_at_work == 1
+
+
+async def test_a_release_finds_the_renewal_that_was_under_way(world: World) -> None:
+    leader, _ = await leader_and_standby(world, leader_watches=False)
+    delays = iter([0.5])
+    leader.line.back = lambda: next(delays, 0.0)
+    await world.pass_time(2.1)  # the renewal is written, its answer on the way
+
+    await leader.stop()
+
+    assert world.at_work == ["bob"]
+
+
+async def test_stopping_does_not_wait_for_a_frozen_server(world: World) -> None:
+    leader, _ = await leader_and_standby(world)
+    leader.line.cut()
+
+    await leader.stop()
+    await world.pass_time(TERMS.deadline / 2)
+
+    assert leader.task is not None
+    assert leader.task.cancelled()
+
+
+async def test_a_standby_without_rights_says_so_and_ends(world: World) -> None:
+    world.server.refuses = 403
+
+    with pytest.raises(errors.Forbidden, match="GET /apis/coordination"):
+        await world.join("ann").candidate.lead(asyncio.Event().wait)  # type: ignore[arg-type]
+
+
+async def test_a_missing_namespace_is_said_and_not_tried_forever(world: World) -> None:
+    world.server.refuses = 404
+
+    with pytest.raises(errors.NotFound, match="POST /apis/coordination"):
+        await world.join("ann").candidate.lead(asyncio.Event().wait)  # type: ignore[arg-type]
+
+
+async def test_a_standby_outlives_a_failing_server_and_complains_once(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    world.server.refuses = 500
+    with caplog.at_level(logging.WARNING, lease.__name__):
+        world.join("ann").start()
+        await world.pass_time(20)
+
+    world.server.refuses = None
+    await world.pass_time(3)
+
+    assert world.at_work == ["ann"]
+    ours = [line for line in caplog.records if line.name == lease.__name__]
+    assert [line.getMessage() for line in ours] == ["Lease out of reach"]
+
+
+async def test_a_wall_clock_that_stands_still_does_not_hide_a_renewal(world: World) -> None:
+    class Stuck(Skewed):
+        def now(self) -> datetime:
+            return NOW
+
+    leader = Member(world, "ann", Stuck(world.clock, 0, 1), TERMS)
+    leader.start()
+    await settle()
+    world.join("bob").start()
+
+    await world.pass_time(60)
+
+    assert world.at_work == ["ann"]
+    assert world.most_at_work == 1
