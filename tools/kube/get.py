@@ -241,7 +241,7 @@ def check_go(what: str, need: str) -> None:
     if program is None:
         raise CannotGet(
             f"{what} cannot be got: Go is not installed",
-            hint="Install Go (https://go.dev/dl) and run this again. Or set KUBEBUILDER_ASSETS to a folder with "
+            hint="Install Go and run this again. Or set KUBEBUILDER_ASSETS to a folder with "
             f"{', '.join(assets.PROGRAMS[assets.CURRENT])}: that does for most tests.",
         )
     version, toolchain = _go_version()

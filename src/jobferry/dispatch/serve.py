@@ -25,7 +25,7 @@ PATIENCE: Seconds = 10.0
 """How long a visit may last, from its first byte to its last."""
 
 MOST_BYTES = 8192
-"""Of a request."""
+"""Of the head of a request."""
 
 MOST_VISITS = 64
 """At a time; there is one scraper and one kubelet."""
@@ -98,7 +98,7 @@ async def listening(
         server = await loop.create_server(
             lambda: _Visit(pages, clock, visits), address.host or None, address.port
         )
-    except OSError as error:
+    except (OSError, UnicodeError) as error:  # the latter for what cannot be a host's name
         raise BadInput(f"cannot listen on {address}: {_reason(error)}") from None
     try:
         yield server
@@ -109,10 +109,11 @@ async def listening(
         await server.wait_closed()
 
 
-def _reason(error: OSError) -> str:
-    if isinstance(error, socket.gaierror) or error.errno is None:
-        return str(error.strerror or error)
-    return os.strerror(error.errno)  # without the address, which asyncio repeats
+def _reason(error: Exception) -> str:
+    if isinstance(error, socket.gaierror) or not isinstance(error, OSError):
+        return "no such host"
+    # In words of the system alone: asyncio's own repeat the address.
+    return os.strerror(error.errno) if error.errno else str(error)
 
 
 class _Visit(asyncio.Protocol):
@@ -122,7 +123,7 @@ class _Visit(asyncio.Protocol):
         self._pages = pages
         self._clock = clock
         self._visits = visits
-        self._heard = bytearray()
+        self._heard = b""
         self._is_answered = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -137,9 +138,9 @@ class _Visit(asyncio.Protocol):
         if self._is_answered:
             return
         self._heard += data
-        if _END.search(self._heard):
+        if _END.search(self._heard, 0, MOST_BYTES):
             self._answer(self._page())
-        elif len(self._heard) > MOST_BYTES:
+        elif len(self._heard) >= MOST_BYTES:
             self._answer(_plain(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE))
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -153,8 +154,6 @@ class _Visit(asyncio.Protocol):
 
     def _page(self) -> Page:
         request = _REQUEST.match(self._heard)
-        if len(self._heard) > MOST_BYTES:
-            return _plain(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
         if request is None:
             return _plain(HTTPStatus.BAD_REQUEST)
         method, target = request.groups()
@@ -171,7 +170,7 @@ class _Visit(asyncio.Protocol):
 
     def _answer(self, page: Page) -> None:
         self._is_answered = True
-        self._heard.clear()
+        self._heard = b""
         lines = (
             f"HTTP/1.1 {page.status.value} {page.status.phrase}",
             f"Content-Type: {page.type}",

@@ -1,6 +1,7 @@
 import asyncio
 import re
-from collections.abc import AsyncIterator, Callable
+import socket
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
@@ -19,6 +20,7 @@ from jobferry.metrics import CONTENT_TYPE, Registry
 from jobferry.runtime import supervise
 from jobferry.settings import Address
 from jobferry.testing.clock import ManualClock
+from tests.unit.kube.peers import until
 from tests.unit.kube.wires import Wire, client_over
 
 
@@ -238,11 +240,6 @@ def test_no_bytes_do_any_harm(parts: list[bytes]) -> None:
 # -- time and numbers --------------------------------------------------------------------------
 
 
-async def until(holds: Callable[[], bool]) -> None:
-    while not holds():
-        await asyncio.sleep(0)
-
-
 async def is_cut_off(reader: asyncio.StreamReader) -> bool:
     try:
         return await reader.read() == b""
@@ -280,7 +277,7 @@ async def test_a_caller_who_does_not_hang_up_is_cut_off(server: Server) -> None:
 async def test_a_caller_who_does_not_read_is_cut_off(server: Server) -> None:
     """Nor does what was to be said to it stay in memory."""
     server.registry.counter("a_total", "x" * 20_000_000)
-    async with server.caller() as (reader, writer):
+    async with server.caller() as (_, writer):
         writer.transport.pause_reading()  # type: ignore[attr-defined]
         writer.write(b"GET /metrics HTTP/1.1\r\n\r\n")
         assert (await server.get("/healthz")).code == 200
@@ -332,7 +329,8 @@ async def test_at_the_end_callers_are_cut_off_and_the_port_is_free_again() -> No
 
 
 async def test_it_serves_until_it_is_stopped(server: Server) -> None:
-    free = Address("127.0.0.1", server.port + 1 if server.port < 65_535 else 1024)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        free = Address("127.0.0.1", taken.getsockname()[1])
     clock = SystemClock()
     async with supervise.tasks("test", clock=clock) as tasks:
         child = tasks.start("serve", lambda: serve.serve(free, Registry(), list, clock))
@@ -357,9 +355,17 @@ async def test_an_address_that_is_taken_is_told(server: Server) -> None:
     assert str(caught.value) == f"cannot listen on {taken}: Address already in use"
 
 
-async def test_a_host_that_is_not_there_is_told() -> None:
-    with pytest.raises(BadInput, match=r"^cannot listen on host\.invalid:0: [A-Za-z ]+$"):
-        await serve.serve(Address("host.invalid", 0), Registry(), list, ManualClock())
+@pytest.mark.parametrize(
+    ("host", "problem"),
+    [
+        ("192.0.2.1", "Cannot assign requested address"),
+        ("fe80::1%nosuch", "no such host"),
+        ("a..b", "no such host"),
+    ],
+)
+async def test_an_address_that_is_not_ours_is_told(host: str, problem: str) -> None:
+    with pytest.raises(BadInput, match=rf"^cannot listen on \S+:8080: {problem}$"):
+        await serve.serve(Address(host, 8080), Registry(), list, ManualClock())
 
 
 def test_an_informer_that_was_never_listed_is_missing() -> None:
