@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -16,7 +17,7 @@ from jobferry.kinds import job
 from jobferry.kube import errors
 from jobferry.kube.client import Client, connect
 from jobferry.kube.resources import JOBS
-from jobferry.objects import Obj, conditions
+from jobferry.objects import Obj, merge_patch
 from jobferry.objects.indexes import IndexSet
 from jobferry.testing import assets
 from jobferry.testing.control_plane import ControlPlane
@@ -198,6 +199,14 @@ class Story:
                 listed = [*self.hub_job["status"].get("conditions", ()), condition]
                 await self.others({"status": {"conditions": listed}}, subresource="status")
 
+    async def copy(self, step: Step) -> None:
+        """Take a step as a dispatcher would that copies what workers say."""
+        if isinstance(step, Says):
+            change = merge_patch.create(self.hub_job["status"], step.status)
+            self.hub_job = await self.patch({"status": change}, subresource="status")
+        else:
+            await self.take(step)
+
     async def write(self, wanted: Obj) -> None:
         await self.send(legal.legalise(self.hub_job, wanted, self.now))
 
@@ -213,10 +222,8 @@ class Story:
         assert self.hub_job["status"].get("failed", 0) >= old.get("failed", 0)
 
     async def others(self, body: Obj, subresource: str | None = None) -> None:
-        try:
+        with suppress(errors.Invalid):
             self.hub_job = await self.patch(body, subresource=subresource)
-        except errors.Invalid:
-            pass  # not what others may do
 
     async def patch(self, body: Obj, subresource: str | None) -> Obj:
         metadata = self.hub_job["metadata"]
@@ -233,12 +240,15 @@ def custom(shown: Obj) -> list[Obj]:
     return [each for each in shown.get("conditions", ()) if each["type"] == "Custom"]
 
 
-async def tell(hub: Client, namespace: str, spec: Obj, steps: list[Step]) -> Story:
+async def begin(hub: Client, namespace: str, spec: Obj) -> Story:
     created = {"metadata": {"generateName": "it-"}, "spec": spec}
-    story = Story(hub, await hub.create(JOBS, created, namespace=namespace))
+    return Story(hub, await hub.create(JOBS, created, namespace=namespace))
+
+
+async def tell(hub: Client, namespace: str, spec: Obj, steps: list[Step]) -> None:
+    story = await begin(hub, namespace, spec)
     for step in steps:
         await story.take(step)
-    return story
 
 
 @fuzz
@@ -267,3 +277,96 @@ async def test_no_status_is_refused_by_hubs_of_other_versions(
     other_hub: Client, spec: Obj, steps: list[Step]
 ) -> None:
     await tell(other_hub, "default", spec, steps)
+
+
+# -- each rule by itself -------------------------------------------------------------------------
+
+
+def true(*types: str) -> Obj:
+    return {"conditions": [{"type": each, "status": "True"} for each in types]}
+
+
+def at(seconds: int) -> str:
+    return times.text(NOW + timedelta(seconds=seconds))
+
+
+def says(*parts: Obj, **members: object) -> Says:
+    """A status made of parts, as it is on the worker."""
+    said: Obj = dict(members)
+    for part in parts:
+        said |= part
+    return Says(said, on_base=True)
+
+
+PLAIN = spec_of({}, 4, 2, suspend=False)
+PER_INDEX = spec_of(SHAPES[2], 4, 4, suspend=False)
+STARTED = {"startTime": at(0)}
+COMPLETE = true("SuccessCriteriaMet", "Complete") | STARTED
+FAILED = true("FailureTarget", "Failed") | STARTED
+TO_TWO = Edited({"completions": 2, "parallelism": 2})
+
+REFUSED: dict[str, tuple[Obj, list[Step]]] = {
+    "1: a 1.29 worker fails with a ready pod": (PLAIN, [says(FAILED, ready=1)]),
+    "1: complete with active pods": (
+        PLAIN,
+        [says(COMPLETE, completionTime=at(9), active=1)],
+    ),
+    "2: about to fail there, complete here": (
+        PLAIN,
+        [
+            says(STARTED, true("FailureTarget")),
+            says(COMPLETE, completionTime=at(9)),
+        ],
+    ),
+    "2: about to complete there, failed here": (
+        PLAIN,
+        [says(STARTED, true("SuccessCriteriaMet")), says(FAILED)],
+    ),
+    "2: a worker before 1.31 completes": (
+        PLAIN,
+        [says(STARTED, true("Complete"), completionTime=at(9))],
+    ),
+    "2: a worker before 1.31 fails": (PLAIN, [says(STARTED, true("Failed"))]),
+    "3: resumed, and the suspension was never seen": (
+        PLAIN,
+        [says(STARTED), says(startTime=at(60))],
+    ),
+    "3: the start is taken away": (PLAIN, [says(STARTED), says(active=1)]),
+    "4: complete by a clock that is behind": (
+        PLAIN,
+        [says(STARTED), says(COMPLETE, completionTime=at(-9))],
+    ),
+    "5: scaled down, and the worker is late": (
+        PER_INDEX,
+        [TO_TWO, says(succeeded=3, completedIndexes="0,2,3")],
+    ),
+    "5: failed there, completed here": (
+        PER_INDEX,
+        [says(completedIndexes="0,1", failedIndexes="1,2")],
+    ),
+    "6: failed before it started": (PLAIN, [says(true("FailureTarget", "Failed"))]),
+    "7: fewer failures elsewhere": (PLAIN, [says(failed=2), says(failed=1)]),
+    "7: fewer successes elsewhere": (PLAIN, [says(succeeded=2), says(succeeded=1)]),
+    "7: fewer indexes, and no longer elastic": (
+        PER_INDEX,
+        [
+            says(succeeded=4, completedIndexes="0-3"),
+            TO_TWO,
+            Edited({"parallelism": 1}),
+            says(succeeded=2, completedIndexes="0,1"),
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(("spec", "steps"), REFUSED.values(), ids=REFUSED)
+async def test_what_is_refused_as_a_worker_says_it_is_accepted_when_it_is_legal(
+    cluster: Client, namespace: str, spec: Obj, steps: list[Step]
+) -> None:
+    naive = await begin(cluster, namespace, spec)
+    for step in steps[:-1]:
+        await naive.copy(step)
+    with pytest.raises(errors.Invalid):
+        await naive.copy(steps[-1])
+
+    await tell(cluster, namespace, spec, steps)

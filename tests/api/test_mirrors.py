@@ -150,7 +150,7 @@ async def test_an_edit_is_a_conflict_if_the_mirror_has_changed_or_is_another_one
     await cluster.create(JOBS, job.mirror(hub, mine, BASE))
     change = {"spec": {"parallelism": 3}}
     hub = await cluster.patch(JOBS, hub["metadata"]["name"], change, namespace=namespace)
+    patch = job.edits(hub, mirror, BASE).patch
 
     with pytest.raises(errors.Conflict):
-        patch = job.edits(hub, mirror, BASE).patch
         await cluster.patch(JOBS, mine.name, patch, namespace=mine.namespace)

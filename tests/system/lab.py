@@ -8,10 +8,12 @@ from typing import Any, Self
 from jobferry import app
 from jobferry.kube import errors
 from jobferry.kube.calls import Scope
+from jobferry.kube.client import Client, connect
 from jobferry.kube.resources import SECRETS
 from jobferry.objects import Obj
 from jobferry.runtime import supervise
 from jobferry.settings import Lease, Settings
+from jobferry.testing.control_plane import ControlPlane
 from jobferry.workers.resource import WORKERS
 from tests.system.fleet import DISPATCHER, SYSTEM, WORKER, Fleet, add_worker
 from tests.system.jobs import Holds, ready
@@ -54,6 +56,10 @@ class Lab:
         """Return a kubeconfig for a worker that leads through its proxy."""
         plane = self.fleet.planes[self.clusters[worker]]
         return self.proxies[worker].through(plane.kubeconfig(user))
+
+    def connect(self, plane: ControlPlane) -> Client:
+        """Return a client of a cluster that is not of the fleet."""
+        return connect(plane.access(), name="extra", clock=self.world.hub.clock)
 
     async def add_worker(self, name: str, **spec: Any) -> None:
         """Create the Worker of that name, on the lab's hub."""

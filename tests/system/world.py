@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import orjson
 
@@ -92,7 +93,7 @@ class World:
         )
         return str((await until_one(self.hub, about, is_there))["message"])
 
-    async def queue(self, name: str, **spec: object) -> str:
+    async def queue(self, name: str, **spec: Any) -> str:
         """Create a Queue that goes when the test ends; return its name."""
         full = f"{self.namespace}-{name}"
         await self.hub.create(QUEUES, {"metadata": {"name": full}, "spec": spec})

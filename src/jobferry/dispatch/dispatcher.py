@@ -30,7 +30,7 @@ from jobferry.kube.cache import Change
 from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client
 from jobferry.kube.informer import Informer
-from jobferry.kube.items import Head, Key
+from jobferry.kube.items import Head, Item, Key
 from jobferry.kube.resources import JOBS
 from jobferry.objects import Obj
 from jobferry.runtime import supervise
@@ -161,6 +161,14 @@ class Dispatcher:
     def _look_at_all(self) -> None:
         for item in self.jobs:
             self._queue.add(item.key)
+        for link in self.workers.links():
+            for mirror in link.connection.mirrors if link.connection else ():
+                self._look_at_orphan(mirror)
+
+    def _look_at_orphan(self, mirror: Item[Head]) -> None:
+        """See to a mirror whose Job is gone: nobody else will, if it went while we were down."""
+        if self.jobs.get(mirror.key) is None and (found := marks.read(mirror.object())):
+            self._queue.add(Key(found.namespace, found.hub_name))
 
     def _load(self, worker: str) -> int:
         """Count the Jobs that a worker has, or is about to get: many are placed at the same time."""

@@ -206,6 +206,20 @@ async def test_of_several_requests_on_one_connection_the_first_is_answered(
     assert (answer.code, answer.body) == (200, "ok\n")
 
 
+async def test_what_comes_after_the_answer_is_not_read(
+    server: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with server.caller() as (reader, writer):
+        writer.write(b"GET /healthz HTTP/1.1\r\n\r\n")
+        assert parse(await reader.read()).code == 200
+
+        writer.write(b"GET /healthz HTTP/1.1\r\n\r\n")
+        assert (await server.get("/healthz")).code == 200
+
+    await until(lambda: server.clock.waiting == 0)
+    assert caplog.messages == []
+
+
 async def test_a_page_that_fails_takes_nothing_else_with_it(
     server: Server, caplog: pytest.LogCaptureFixture
 ) -> None:
