@@ -12,6 +12,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from jobferry import app, log
 from jobferry.clock import SystemClock
 from jobferry.dispatch import hub_checks, manifests
+from jobferry.dispatch.meters import Meters
 from jobferry.errors import Error
 from jobferry.kube.cache import Change
 from jobferry.kube.calls import Scope
@@ -146,7 +147,7 @@ async def main() -> None:
             await stack.enter_async_context(fake_kubelet(client, bind=True))
             await tell(stack, client, stories[name])
         tasks = await stack.enter_async_context(supervise.tasks("demo", clock=CLOCK))
-        tasks.start("dispatcher", lambda: app.dispatch(hub, DEFAULTS))
+        tasks.start("dispatcher", lambda: app.dispatch(hub, DEFAULTS, meters=Meters(CLOCK)))
         print(f"Creating {len(HANDFUL)} Jobs on the hub, all but one with managedBy: {OURS}")
         for each in HANDFUL:
             await hub.create(JOBS, each, namespace="default")

@@ -6,18 +6,23 @@ import secrets
 import socket
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from jobferry import log
 from jobferry.clock import SystemClock
-from jobferry.dispatch import hub_checks, manifests
+from jobferry.dispatch import hub_checks, manifests, serve
 from jobferry.dispatch.act import Tell
 from jobferry.dispatch.dispatcher import Dispatcher, Options
+from jobferry.dispatch.meters import Meters
 from jobferry.kube import errors, events, in_cluster, kubeconfig
 from jobferry.kube.access import Access
 from jobferry.kube.calls import PatchKind
 from jobferry.kube.client import Client, connect
+from jobferry.kube.document import Policy
 from jobferry.kube.events import Recorder, Subject
+from jobferry.kube.informer import Informer
 from jobferry.kube.items import Key
 from jobferry.kube.lease import Candidate, LeadershipLost, Terms
 from jobferry.kube.resources import JOBS, NAMESPACES
@@ -25,6 +30,7 @@ from jobferry.objects import Obj
 from jobferry.runtime import supervise
 from jobferry.settings import Settings
 from jobferry.workers.resource import WORKERS
+from jobferry.workers.source import Rules
 
 CLOCK = SystemClock()
 
@@ -51,16 +57,22 @@ async def _run(
     workers: Mapping[str, str],
     install_crds: bool,
 ) -> None:
-    async with connect(_hub_access(config, context), name="hub", clock=CLOCK) as hub:
+    meters = Meters(CLOCK)
+    access, path = _hub_access(config, context), _kubeconfig_path(config)
+    async with connect(access, name="hub", clock=CLOCK, observe=meters.observe) as hub:
         if install_crds:
             await _install(hub, settings.lease.namespace)
         await hub_checks.check(hub, settings.lease.namespace)
         for name, its_context in workers.items():
-            await _make_worker(hub, name, _kubeconfig_path(config), its_context)
-        await dispatch(hub, settings)
+            await _make_worker(hub, name, path, its_context)
+        # What the operator named on the command line is allowed, whatever the settings say of files.
+        trusted = frozenset({path}) if workers else frozenset()
+        await dispatch(hub, settings, meters=meters, trusted=trusted)
 
 
-async def dispatch(hub: Client, settings: Settings) -> None:
+async def dispatch(
+    hub: Client, settings: Settings, *, meters: Meters, trusted: frozenset[Path] = frozenset()
+) -> None:
     """Dispatch the Jobs of a hub that was found fit for it."""
     origin = (await hub.get(NAMESPACES, "kube-system"))["metadata"]["uid"]
     me = f"{socket.gethostname()}-{secrets.token_hex(4)}"
@@ -81,10 +93,23 @@ async def dispatch(hub: Client, settings: Settings) -> None:
             requests=settings.requests_in_flight,
             passes=settings.passes,
             lost_after=settings.worker_lost_after,
+            kubeconfigs=Rules(
+                policy=Policy(
+                    files=settings.kubeconfig_folder, programs=frozenset(settings.exec_plugins)
+                ),
+                trusted=trusted,
+            ),
         ),
         record=_recording(recorder),
         is_leading=lambda: candidate.is_leading,
+        meters=meters,
     )
+    meters.follow_events(recorder.stats)
+    informers: dict[str, Informer[Any]] = {
+        "Jobs": dispatcher.jobs,
+        "Queues": dispatcher.queues.objects,
+        "Workers": dispatcher.workers.objects,
+    }
 
     async def lead(act: supervise.Run) -> None:
         while True:
@@ -95,6 +120,11 @@ async def dispatch(hub: Client, settings: Settings) -> None:
 
     async with supervise.tasks("jobferry", clock=CLOCK) as tasks:
         tasks.start("events", recorder.run)
+        if address := settings.listen:
+            pages = partial(
+                serve.serve, address, meters.registry, lambda: serve.missing(informers), CLOCK
+            )
+            tasks.start("metrics and health", pages)
         await dispatcher.run(lead)
 
 

@@ -74,5 +74,5 @@ async def _world(
     world = World(
         clients[hub], {name: clients[cluster] for name, cluster in workers.items()}, namespace
     )
-    stack.push_async_callback(world.forget_queues)
+    stack.push_async_callback(world.clear)
     return world

@@ -13,6 +13,7 @@ import orjson
 from jobferry import app
 from jobferry.clock import SystemClock
 from jobferry.dispatch import manifests
+from jobferry.dispatch.meters import Meters
 from jobferry.dispatch.queues import QUEUES
 from jobferry.kube import errors
 from jobferry.kube.client import Client, connect
@@ -112,7 +113,7 @@ class Fleet:
                 await admin.create(QUEUES, queue)
             hub = await stack.enter_async_context(self.client("hub", DISPATCHER))
             tasks = await stack.enter_async_context(supervise.tasks("fleet", clock=hub.clock))
-            tasks.start("dispatcher", lambda: app.dispatch(hub, Settings()))
+            tasks.start("dispatcher", lambda: dispatch(hub, Settings()))
             for name in NAMES[1:]:
                 await until_one(admin, named(WORKERS, name), holds("Ready"))
             ready()
@@ -160,6 +161,11 @@ class Background:
         assert self._task is not None
         self._task.add_done_callback(lambda _: self._loop.stop())
         self._task.cancel()
+
+
+async def dispatch(hub: Client, settings: Settings) -> None:
+    """Run a dispatcher, as `jobferry run` does."""
+    await app.dispatch(hub, settings, meters=Meters(hub.clock))
 
 
 async def prepare(client: Client) -> None:

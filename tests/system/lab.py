@@ -5,7 +5,6 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
 from typing import Any, Self
 
-from jobferry import app
 from jobferry.kube import errors
 from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client, connect
@@ -15,7 +14,7 @@ from jobferry.runtime import supervise
 from jobferry.settings import Lease, Settings
 from jobferry.testing.control_plane import ControlPlane
 from jobferry.workers.resource import WORKERS
-from tests.system.fleet import DISPATCHER, SYSTEM, WORKER, Fleet, add_worker
+from tests.system.fleet import DISPATCHER, SYSTEM, WORKER, Fleet, add_worker, dispatch
 from tests.system.jobs import Holds, ready
 from tests.system.proxy import Proxy
 from tests.system.world import World, named, until_one
@@ -92,5 +91,20 @@ class Lab:
         hub = self.fleet.client("west", DISPATCHER)
         chosen = replace(Settings(), **changes)
         async with hub, supervise.tasks("lab", clock=hub.clock) as tasks:
-            tasks.start("dispatcher", lambda: app.dispatch(hub, chosen))
+            tasks.start("dispatcher", lambda: dispatch(hub, chosen))
             yield
+
+    @asynccontextmanager
+    async def doomed(self, lease: str) -> AsyncIterator[None]:
+        """Run a dispatcher during the block, then cut all its connections at once, as a kill does."""
+        access = self.fleet.planes["west"].access(DISPATCHER)
+        async with Proxy(access.server.url) as network:
+            through = replace(access, server=replace(access.server, url=network.url))
+            hub = connect(through, name="west", clock=self.world.hub.clock)
+            settings = Settings(lease=Lease(name=lease))
+            async with hub, supervise.tasks("doomed", clock=hub.clock) as tasks:
+                tasks.start("dispatcher", lambda: dispatch(hub, settings))
+                yield
+                await network.cut()
+                for proxy in self.proxies.values():
+                    proxy.drop()

@@ -32,7 +32,7 @@ async def elsewhere(world: World) -> AsyncIterator[World]:
     for client in homes:
         await client.create(NAMESPACES, {"metadata": {"name": other.namespace}})
     yield other
-    await other.forget_queues()
+    await other.clear()
     for client in homes:
         await client.delete(NAMESPACES, other.namespace)
 

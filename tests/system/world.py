@@ -99,11 +99,27 @@ class World:
         await self.hub.create(QUEUES, {"metadata": {"name": full}, "spec": spec})
         return full
 
-    async def forget_queues(self) -> None:
-        """Delete the Queues of the test."""
+    async def clear(self) -> None:
+        """Delete the Jobs and Queues of the test: what is left of them would be load for the next."""
+        jobs = Scope(resource=JOBS, namespace=self.namespace)
+        await self.hub.delete_collection(jobs, propagation="Background")
+        await until_none(self.hub, jobs)
         for queue in (await self.hub.list(Scope(resource=QUEUES))).items:
             if queue["metadata"]["name"].startswith(self.namespace):
                 await self.hub.delete(QUEUES, queue["metadata"]["name"])
+
+    async def finish_pod(self, worker: str, name: str) -> None:
+        """Let one pod of a Job that would run for ever end well."""
+        client = self.workers[worker]
+        pods = (await client.list(pods_of(name, self.namespace))).items
+        pod = next(pod for pod in pods if pod["status"]["phase"] == "Running")
+        await client.patch(
+            PODS,
+            pod["metadata"]["name"],
+            {"status": {"phase": "Succeeded"}},
+            namespace=self.namespace,
+            subresource="status",
+        )
 
 
 def pods_of(name: str, namespace: str) -> Scope:

@@ -1,0 +1,63 @@
+"""Dispatchers that are stopped, killed or replaced: the same end is reached, and nothing runs twice."""
+
+import random
+
+import pytest
+
+from jobferry.clock import SystemClock, sleep
+from tests.system.jobs import FOREVER, complete, count, job, runs
+from tests.system.lab import BRISK, Lab
+
+pytestmark = pytest.mark.kube
+
+
+async def test_a_dispatcher_that_starts_again_goes_on_where_it_was(lab: Lab) -> None:
+    world = lab.world
+    await lab.add_workers()
+    async with lab.dispatcher():
+        await world.run(job("a", seconds=FOREVER), runs(1))
+        worker, mirror = await world.where("a"), await world.mirror("a")
+    await world.edit("a", {"spec": {"parallelism": 0}})
+    await world.submit(job("b"))
+
+    async with lab.dispatcher():
+        await world.until("a", lambda obj: count(obj, "active") == 0)
+        await world.until("b", complete)
+
+    assert (await world.on(worker, "a"))["metadata"]["uid"] == mirror["metadata"]["uid"]
+
+
+async def test_another_dispatcher_takes_over_when_the_first_one_stops(lab: Lab) -> None:
+    world = lab.world
+    await lab.add_workers()
+    async with lab.dispatcher(lease=BRISK):
+        async with lab.standby(lease=BRISK):
+            await world.run(job("a", seconds=FOREVER), runs(1))
+        await world.run(job("b"), complete)
+        await world.finish_pod(await world.where("a"), "a")
+        await world.until("a", complete)
+    assert sum((await world.pods("a")).values()) == 1
+
+
+@pytest.mark.timeout(60)
+async def test_jobs_complete_exactly_once_though_dispatchers_are_killed_all_the_time(
+    lab: Lab,
+) -> None:
+    world, chance = lab.world, random.Random(4)
+    await lab.add_workers()
+    names = [f"job-{number}" for number in range(20)]
+    for name in names:
+        await world.submit(job(name))
+
+    for life in range(20):
+        async with lab.doomed(f"life-{life}"):
+            await sleep(SystemClock(), chance.uniform(0.05, 0.4))
+
+    async with lab.dispatcher():
+        for name in names:
+            assert count(await world.until(name, complete), "succeeded") == 1
+            assert sum((await world.pods(name)).values()) == 1
+        for name in names:
+            await world.delete(name)
+        for name in names:
+            await world.gone(name)
