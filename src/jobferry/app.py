@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from jobferry import log
 from jobferry.clock import SystemClock
@@ -22,7 +21,6 @@ from jobferry.kube.calls import PatchKind
 from jobferry.kube.client import Client, connect
 from jobferry.kube.document import Policy
 from jobferry.kube.events import Recorder, Subject
-from jobferry.kube.informer import Informer
 from jobferry.kube.items import Key
 from jobferry.kube.lease import Candidate, LeadershipLost, Terms
 from jobferry.kube.resources import JOBS, NAMESPACES
@@ -105,11 +103,6 @@ async def dispatch(
         meters=meters,
     )
     meters.follow_events(recorder.stats)
-    informers: dict[str, Informer[Any]] = {
-        "Jobs": dispatcher.jobs,
-        "Queues": dispatcher.queues.objects,
-        "Workers": dispatcher.workers.objects,
-    }
 
     async def lead(act: supervise.Run) -> None:
         while True:
@@ -121,11 +114,21 @@ async def dispatch(
     async with supervise.tasks("jobferry", clock=CLOCK) as tasks:
         tasks.start("events", recorder.run)
         if address := settings.listen:
-            pages = partial(
-                serve.serve, address, meters.registry, lambda: serve.missing(informers), CLOCK
-            )
+            missing = partial(_missing, dispatcher)
+            pages = partial(serve.serve, address, meters.registry, missing, CLOCK)
             tasks.start("metrics and health", pages)
         await dispatcher.run(lead)
+
+
+def _missing(dispatcher: Dispatcher) -> list[str]:
+    """Say what is not ready yet."""
+    return serve.missing(
+        {
+            "Jobs": dispatcher.jobs,
+            "Queues": dispatcher.queues.objects,
+            "Workers": dispatcher.workers.objects,
+        }
+    )
 
 
 def _recording(recorder: Recorder) -> Tell:
