@@ -194,6 +194,6 @@ def secret(name: str, kubeconfig: str) -> Obj:
     """Return the Secret that says how a worker is reached."""
     encoded = base64.b64encode(kubeconfig.encode()).decode()
     return {
-        "metadata": {"name": name, "namespace": SYSTEM},
+        "metadata": {"name": name, "namespace": SYSTEM, "labels": {"holds": "kubeconfig"}},
         "data": {"kubeconfig": encoded},
     }

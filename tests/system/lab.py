@@ -47,8 +47,9 @@ class Lab:
             await hub.patch(WORKERS, name, {"metadata": {"finalizers": None}})
             with suppress(errors.NotFound):
                 await hub.delete(WORKERS, name)
-            with suppress(errors.NotFound):
-                await hub.delete(SECRETS, name, SYSTEM)
+        await hub.delete_collection(
+            Scope(resource=SECRETS, namespace=SYSTEM, labels="holds=kubeconfig")
+        )
         await self._stack.aclose()
 
     def kubeconfig(self, worker: str, user: str = WORKER) -> str:

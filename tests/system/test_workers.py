@@ -150,7 +150,6 @@ async def test_a_worker_can_be_given_another_kubeconfig_while_its_work_goes_on(
 
         await world.until("a", complete)
         assert (await world.mirror("a"))["metadata"]["uid"] == mirror["metadata"]["uid"]
-        await world.hub.delete(SECRETS, "direct", SYSTEM)
 
 
 async def test_a_brief_drop_moves_nothing_and_nothing_is_missed(lab: Lab) -> None:

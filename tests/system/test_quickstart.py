@@ -1,0 +1,129 @@
+"""docs/quickstart.md does what it says: its commands are run as they stand there."""
+
+import asyncio
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from jobferry.kube import errors
+from jobferry.kube.resources import JOBS
+from jobferry.testing import assets
+from jobferry.workers.resource import WORKERS
+from tests.system.fleet import Fleet
+from tests.system.jobs import holds
+from tests.system.world import named, until_one
+
+pytestmark = pytest.mark.kube
+
+PAGE = Path(__file__).parents[2] / "docs" / "quickstart.md"
+
+ROLES = {"hub": "west", "east": "hub", "west": "east"}
+"""Contexts of the page to clusters: the shared dispatcher leads on the one called hub."""
+
+
+def blocks(language: str) -> list[str]:
+    """Return the code blocks of the page in a language; commands are in none."""
+    fences = re.finditer(r"^```(\w*)\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    return [fence[2] for fence in fences if fence[1] == language]
+
+
+def commands() -> list[list[str]]:
+    """Return the commands of the page that are about clusters, in order."""
+    lines = "".join(blocks("")).splitlines()
+    return [shlex.split(line) for line in lines if line.startswith(("jobferry ", "kubectl "))]
+
+
+def manifest(kind: str) -> str:
+    """Return the YAML on the page that describes an object of a kind."""
+    return next(block for block in blocks("yaml") if yaml.safe_load(block)["kind"] == kind)
+
+
+def kubeconfig(fleet: Fleet) -> str:
+    """Return one kubeconfig with the three contexts of the page."""
+    merged: dict[str, Any] = {"apiVersion": "v1", "kind": "Config"}
+    sections = {"clusters": "cluster", "users": "user"}
+    for context, cluster in ROLES.items():
+        config = yaml.safe_load(fleet.planes[cluster].kubeconfig())
+        for section, key in sections.items():
+            entry = {"name": context, key: config[section][0][key]}
+            merged.setdefault(section, []).append(entry)
+        chosen = {"name": context, "context": {"cluster": context, "user": context}}
+        merged.setdefault("contexts", []).append(chosen)
+    return yaml.safe_dump(merged)
+
+
+@contextmanager
+def shell(folder: Path, fleet: Fleet) -> Iterator[dict[str, Any]]:
+    """Prepare a folder as the reader of the page has it; gives the arguments to run programs there with."""
+    (folder / "config").write_text(kubeconfig(fleet))
+    (folder / "job.yaml").write_text(manifest("Job"))
+    programs = [Path(sys.executable).parent, assets.need("kubectl").parent]
+    path = os.pathsep.join([*map(str, programs), os.environ["PATH"]])
+    environ = {**os.environ, "KUBECONFIG": str(folder / "config"), "PATH": path}
+    yield {"cwd": folder, "env": environ, "text": True}
+
+
+@contextmanager
+def running(command: list[str], options: dict[str, Any]) -> Iterator[None]:
+    """Run a command during the block; it must not end by itself."""
+    process = subprocess.Popen(command, **options)
+    try:
+        yield
+        assert process.poll() is None
+    finally:
+        process.terminate()
+        process.wait(timeout=20)
+
+
+async def output(command: list[str], options: dict[str, Any]) -> str:
+    """Run a command to its end and return what it prints."""
+    ran = partial(subprocess.run, command, capture_output=True, check=True, **options)
+    return str((await asyncio.to_thread(ran)).stdout)
+
+
+@pytest.mark.timeout(90)
+async def test_its_commands_bring_a_job_to_a_worker(fleet: Fleet, tmp_path: Path) -> None:
+    run, *rest = [command for command in commands() if command[1] != "manifests"]
+    assert run[:2] == ["jobferry", "run"]
+    async with fleet.client(ROLES["hub"]) as hub:
+        with shell(tmp_path, fleet) as options, running(run, options):
+            for name in ("east", "west"):
+                await until_one(hub, named(WORKERS, name), holds("Ready"))
+            printed = [await output(command, options) for command in rest]
+        await hub.delete(JOBS, "hello", "default", propagation="Background")
+        for name in ("east", "west"):
+            await hub.delete(WORKERS, name)
+
+    assert "east" in printed[0]
+    assert "condition met" in printed[2]
+    assert "Placed on worker" in printed[3]
+
+
+async def test_its_manifests_are_printed(tmp_path: Path, fleet: Fleet) -> None:
+    with shell(tmp_path, fleet) as options:
+        for name in ("crds", "hub", "worker"):
+            printed = await output(["jobferry", "manifests", name], options)
+            assert all(yaml.safe_load_all(printed))
+
+
+async def test_its_worker_is_one(fleet: Fleet) -> None:
+    async with fleet.client(ROLES["hub"]) as hub:
+        worker = yaml.safe_load(manifest("Worker"))
+        with pytest.raises(errors.NotFound):
+            await hub.get(WORKERS, worker["metadata"]["name"])
+
+        made = await hub.create(WORKERS, worker, field_validation="Strict", dry_run=True)
+
+        assert made["spec"]["kubeconfig"] == worker["spec"]["kubeconfig"] | {
+            "secret": {"key": "kubeconfig", **worker["spec"]["kubeconfig"]["secret"]}
+        }
