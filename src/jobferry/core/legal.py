@@ -109,8 +109,14 @@ def _conditions(
     listed: list[Obj] = list(old.get("conditions") or ())
     for condition in (*_suspension(spec, old, wanted), *_final(old, wanted, ending)):
         probed = {**condition, "lastProbeTime": times.text(now)}
-        listed = conditions.set(listed, probed, now)
+        listed = conditions.set(_without(listed, condition), probed, now)
     return listed
+
+
+def _without(listed: Iterable[Obj], new: Obj) -> list[Obj]:
+    """Leave out what says the same as a new condition, but has another of its type beside it that counts."""
+    said = (new["type"], new["status"])
+    return [each for each in listed if (each.get("type"), each.get("status")) != said]
 
 
 def _suspension(spec: Obj, old: Obj, wanted: Obj) -> Iterable[Obj]:

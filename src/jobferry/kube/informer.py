@@ -139,7 +139,7 @@ class Informer(Generic[H]):
             self._tell(self._cache.remove(items.key(head), version))
 
     def absorb_deletion(self, key: Key, answer: Obj) -> None:
-        """Take in the answer to a delete of ours: the object on its way out, or that it is gone."""
+        """Take in the answer to a delete of an object we knew: it is on its way out, or gone."""
         if answer.get("kind") != "Status":
             self.absorb(answer)
         elif uid := (answer.get("details") or {}).get("uid"):
@@ -222,7 +222,8 @@ class Informer(Generic[H]):
             mark = items.bookmark(event.object)
             collecting.is_over = mark.ends_initial_events
             if collecting.is_over:
-                self._replace(list(collecting.found.values()), mark.version)
+                found, collecting.found = collecting.found, {}
+                self._replace(list(found.values()), mark.version)
             return
         head = self._head.decode(event.object)
         key = items.key(head)
@@ -287,7 +288,7 @@ class Informer(Generic[H]):
         self._since = str(version)
 
     def _item(self, head: H, raw: msgspec.Raw | bytes) -> Item[H]:
-        body = items.without_managed_fields(raw)
+        body = items.body(head, raw)
         return Item(head, body if self._transform is None else self._transform(body))
 
     def _is_wanted(self, head: H) -> bool:

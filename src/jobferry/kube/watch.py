@@ -2,14 +2,15 @@
 
 from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 
-from jobferry.clock import Seconds, timeout
+from jobferry.clock import Clock, Seconds
 from jobferry.kube import calls, errors
 from jobferry.kube.calls import Scope, Start
 from jobferry.kube.client import Client
+from jobferry.kube.wire import Stream
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,21 +47,45 @@ async def batches(
     Raises `errors.Expired` when the server does not remember `since`, and `Silent`.
     """
     lasts = round(watching.lasts * (1 + client.random.random()))
+    what = f"{client.name}: watching {scope.resource}"
     async with client.stream(calls.watch(scope, since, timeout=lasts)) as stream:
-        yield []
-        rest = b""
-        while True:
-            try:
-                async with timeout(client.clock, watching.silence):
-                    data = await stream.read()
-            except TimeoutError as error:
-                silent = f"{client.name}: watching {scope.resource}: silent for {watching.silence:g} s"
-                raise Silent(silent) from error
-            if not data:
-                return
-            *lines, rest = (rest + data).split(b"\n")
-            if lines:
-                yield list(_decode(lines, f"{client.name}: watching {scope.resource}"))
+        with _Watchdog(stream, watching.silence, client.clock, what) as watchdog:
+            yield []
+            rest = b""
+            while data := await stream.read():
+                watchdog.hear()
+                *lines, rest = (rest + data).split(b"\n")
+                if lines:
+                    yield list(_decode(lines, what))
+
+
+class _Watchdog:
+    """Fails a stream that has been silent for too long; one timer for all that comes in."""
+
+    def __init__(self, stream: Stream, silence: Seconds, clock: Clock, what: str) -> None:
+        self._stream = stream
+        self._silence = silence
+        self._clock = clock
+        self._what = what
+        self._heard = clock.monotonic()
+        self._timer = clock.call_later(silence, self._look)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+
+    def hear(self) -> None:
+        """Take note that something came."""
+        self._heard = self._clock.monotonic()
+
+    def _look(self) -> None:
+        left = self._heard + self._silence - self._clock.monotonic()
+        if left > 0:
+            self._timer = self._clock.call_later(left, self._look)
+        else:
+            self._stream.fail(Silent(f"{self._what}: silent for {self._silence:g} s"))
 
 
 def _decode(lines: list[bytes], what: str) -> Iterator[Event]:

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from jobferry.clock import Seconds
 from jobferry.kube.access import ANONYMOUS, Identity
+from jobferry.kube.errors import Unreachable
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,10 @@ class Stream(Protocol):
 
     async def read(self) -> bytes:
         """Wait for more of the body and return all that has come; empty at its end."""
+        ...
+
+    def fail(self, error: Unreachable) -> None:
+        """Raise `error` at the reader, after what has come before."""
         ...
 
 

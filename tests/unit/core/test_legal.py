@@ -292,6 +292,15 @@ def test_suspension_is_shown_as_it_is_on_the_worker_unless_that_is_late(
     assert said(legalised(old, wanted, suspend=suspend), "Suspended") == shown
 
 
+def test_a_condition_that_somebody_wrote_twice_changes_when_what_counts_changes() -> None:
+    untimed = {"type": "Suspended", "status": "False", "lastTransitionTime": None}
+
+    status = legalised({"conditions": [untimed, condition("Suspended")]}, {})
+
+    assert said(status, "Suspended") == "False"
+    assert status["conditions"][0]["lastTransitionTime"] == at(0)
+
+
 def test_conditions_of_others_on_the_hub_are_kept_where_they_are() -> None:
     placed = condition("Placed", lastProbeTime="")
     old = {"conditions": [placed, condition("Suspended"), condition("example.com/Checked")]}

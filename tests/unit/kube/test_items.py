@@ -13,36 +13,47 @@ JSON = st.recursive(
 )
 
 
+def body(json: bytes) -> bytes:
+    return items.body(msgspec.json.decode(json, type=Head), json)
+
+
 @given(
-    spec=JSON, labels=st.dictionaries(st.text(), st.text()), managed=st.none() | st.lists(JSON)
+    spec=JSON,
+    labels=st.dictionaries(st.text(), st.text()),
+    managed=st.none() | st.lists(JSON, min_size=1),
+    place=st.integers(0, 3),
+    pretty=st.booleans(),
 )
 def test_only_managed_fields_are_taken_out(
-    spec: object, labels: dict[str, str], managed: list[object] | None
+    spec: object, labels: dict[str, str], managed: list[object] | None, place: int, pretty: bool
 ) -> None:
-    obj = {"kind": "X", "spec": spec, "metadata": {"name": "a", "labels": labels}}
-    with_managed = {
-        **obj,
-        "metadata": {"name": "a", "managedFields": managed, "labels": labels},
-    }
+    meta = {"name": "a", "resourceVersion": "1", "labels": labels}
+    members: list[tuple[str, object]] = list(meta.items())
+    if managed is not None:
+        members.insert(place, ("managedFields", managed))
+    whole = {"kind": "X", "spec": spec, "metadata": dict(members)}
 
-    body = items.without_managed_fields(orjson.dumps(with_managed))
+    kept = body(orjson.dumps(whole, option=orjson.OPT_INDENT_2 if pretty else 0))
 
-    assert orjson.loads(body) == obj
+    assert orjson.loads(kept) == {**whole, "metadata": meta}
 
 
 def test_managed_fields_that_belong_to_the_user_are_kept() -> None:
-    obj = {
-        "data": {"managedFields": [1]},
-        "metadata": {"name": "a", "labels": {"managedFields": "x"}},
-    }
+    managed = [{"manager": "m"}]
+    meta = {"name": "a", "resourceVersion": "1", "labels": {"managedFields": "x"}}
+    copy = {"metadata": {"managedFields": managed}}
+    whole = {"data": copy, "metadata": {**meta, "managedFields": managed}, "spec": copy}
 
-    assert orjson.loads(items.without_managed_fields(orjson.dumps(obj))) == obj
+    assert orjson.loads(body(orjson.dumps(whole))) == {**whole, "metadata": meta}
 
 
-def test_a_body_does_not_keep_the_buffer_it_came_in_alive() -> None:
-    raw = msgspec.json.decode(b'[{"metadata":{"name":"a"}}]', type=list[msgspec.Raw])[0]
+def test_nothing_keeps_the_buffer_alive_that_an_object_came_in() -> None:
+    json = b'[{"metadata":{"name":"a","resourceVersion":"1","managedFields":[1]}}]'
+    raw = msgspec.json.decode(json, type=list[msgspec.Raw])[0]
+    head = msgspec.json.decode(raw, type=Head)
 
-    assert type(items.without_managed_fields(raw)) is bytes
+    assert type(items.body(head, raw)) is bytes
+    assert bytes(head.metadata.managed_fields) == b""
 
 
 def test_an_item_knows_its_key_identity_and_version() -> None:
