@@ -4,9 +4,10 @@ There is no client-side rate limit: the API server has its own, and says so with
 """
 
 import functools
+import zlib
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from random import Random
 from typing import Any, Concatenate, ParamSpec, Self
@@ -27,6 +28,14 @@ from jobferry.objects import Obj
 P = ParamSpec("P")
 
 USER_AGENT = f"jobferry/{__version__}"
+
+Headers = tuple[tuple[str, str], ...]
+
+PACKED: Headers = (("Accept-Encoding", "gzip"),)
+"""As Go's clients ask: API servers compress long lists."""
+
+LONGEST_ANSWER = 1 << 30
+"""Bytes that a compressed answer may unpack to."""
 
 FAILED = 300
 """Codes from here on are errors; API servers send no redirects, but login pages do."""
@@ -65,7 +74,7 @@ class Client:
         name: str,
         clock: Clock,
         credentials: Credentials = NOBODY,
-        headers: tuple[tuple[str, str], ...] = (),
+        headers: Headers = (),
         patience: retry.Patience = retry.PATIENT,
         random: Random | None = None,
     ) -> None:
@@ -152,11 +161,13 @@ class Client:
         return answer
 
     async def _exchange(self, call: Call, body: bytes, identity: Identity) -> Answer:
-        request = self._request(call, body, identity)
+        request = self._request(call, body, identity, PACKED if call.method == "GET" else ())
         try:
-            return await self._transport.send(request, within=self._patience.answer)
+            answer = await self._transport.send(request, within=self._patience.answer)
         except (errors.Unreachable, BadInput) as error:
             raise self._named(error, call) from error
+        is_packed = "content-encoding" in answer.headers
+        return _unpacked(answer, self._what(call)) if is_packed else answer
 
     async def _open(self, call: Call, stack: AsyncExitStack) -> Stream:
         identity = await self._credentials.identity()
@@ -187,8 +198,10 @@ class Client:
                     parts.append(part)
         return b"".join(parts)
 
-    def _request(self, call: Call, body: bytes, identity: Identity) -> Request:
-        headers = (*self._headers, ("Accept", call.accept))
+    def _request(
+        self, call: Call, body: bytes, identity: Identity, extra: Headers = ()
+    ) -> Request:
+        headers = (*self._headers, *extra, ("Accept", call.accept))
         if body:
             headers = (*headers, ("Content-Type", call.content_type))
         return Request(call.method, call.target, headers, body, identity)
@@ -224,6 +237,18 @@ def connect(
         headers=access.headers,
         patience=patience,
     )
+
+
+def _unpacked(answer: Answer, what: str) -> Answer:
+    """Undo the compression that API servers give to long lists."""
+    unpacking = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+    try:
+        body = unpacking.decompress(answer.body, LONGEST_ANSWER)
+    except zlib.error as error:
+        raise errors.ServerFailure(f"{what}: the answer cannot be unpacked: {error}") from error
+    if not unpacking.eof:
+        raise errors.ServerFailure(f"{what}: the answer was cut short, or is far too long")
+    return replace(answer, body=body)
 
 
 def _seconds(header: str | None) -> Seconds | None:

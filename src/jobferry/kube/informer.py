@@ -88,7 +88,7 @@ class Informer(Generic[H]):
         self._heard: Seconds | None = None
         self._is_following = False
         self._trouble: Error | None = None
-        self._asks_for_initial_events = True
+        self._asks_for_initial_events = watching.initial_events
         self._log = _log.bind(cluster=client.name, resource=str(scope.resource))
 
     # Reading

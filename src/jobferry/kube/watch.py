@@ -20,6 +20,10 @@ class Watching:
     lasts: int = 300
     """Seconds after which the server ends a watch; up to twice that, so that not all end at once."""
 
+    initial_events: bool = True
+    """Ask for the first state as events (WatchList) where the server can: that spares its memory. A list
+    in pages takes less CPU here."""
+
     silence: Seconds = 75.0
     """A watch that says nothing for this long is taken for dead: servers send a bookmark every minute."""
 

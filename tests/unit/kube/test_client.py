@@ -52,6 +52,7 @@ async def test_every_request_says_who_sends_it_and_what_it_takes() -> None:
             (
                 ("User-Agent", USER_AGENT),
                 ("Impersonate-User", "ann"),
+                ("Accept-Encoding", "gzip"),
                 ("Accept", "application/json"),
             ),
         )

@@ -1,4 +1,5 @@
 import asyncio
+import gzip
 from typing import Any
 
 import orjson
@@ -149,3 +150,24 @@ async def test_a_list_of_nothing_is_empty_however_that_is_written(items: Any) ->
 async def test_an_answer_that_is_no_list_is_told(body: bytes) -> None:
     with pytest.raises(errors.ServerFailure, match=r"^east: GET /api/v1/nodes: not a list$"):
         await client_over(Wire(Answer(200, {}, body))).list(Scope(resource=NODES))
+
+
+async def test_a_compressed_answer_is_unpacked() -> None:
+    plain = page("a", "b")
+    wire = Wire(Answer(200, {"content-encoding": "gzip"}, gzip.compress(plain.body)))
+
+    listing = await client_over(wire).list(Scope(resource=NODES))
+
+    assert names_in(listing.items) == ["a", "b"]
+    assert ("Accept-Encoding", "gzip") in wire.requests[0].headers
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [(b"{}", "cannot be unpacked"), (gzip.compress(b"{}")[:-4], "cut short")],
+)
+async def test_an_answer_that_cannot_be_unpacked_is_told(body: bytes, said: str) -> None:
+    wire = Wire(Answer(200, {"content-encoding": "gzip"}, body))
+
+    with pytest.raises(errors.ServerFailure, match=f"east: GET .*{said}"):
+        await client_over(wire).json(READ)

@@ -54,16 +54,20 @@ async def test_a_server_without_watch_list_is_asked_for_it_once(clock: ManualClo
     assert state(informer) == server.state()
 
 
-async def test_a_list_in_pages_is_whole(clock: ManualClock) -> None:
-    server = Collection(has_watch_list=False)
+async def test_a_list_in_pages_is_whole_and_all_that_is_asked_for_if_so_wished(
+    clock: ManualClock,
+) -> None:
+    server = Collection()
     for number in range(1203):
         server.put(f"o{number}")
-    informer = Informer(client_of(server, clock), SCOPE, Head)
+    watching = Watching(initial_events=False)
+    informer = Informer(client_of(server, clock), SCOPE, Head, watching=watching)
 
     async with following(informer, clock):
         pass
 
     assert len(informer) == 1203
+    assert not any("sendInitialEvents" in request for request in server.requests)
     assert [
         request.get("continue", "")[:4] for request in server.requests if "limit" in request
     ] == [

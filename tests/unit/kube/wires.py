@@ -47,6 +47,9 @@ class Reading:
     parts: list[bytes | Error | None]
     headers: Mapping[str, str] = field(default_factory=dict)
 
+    def fail(self, error: Error) -> None:
+        self.parts.append(error)
+
     async def read(self) -> bytes:
         if not self.parts:
             return b""
