@@ -34,7 +34,7 @@ demo: $(VENV)/ok ## a hub, two workers, the dispatcher and a handful of Jobs; ne
 	$(BIN)/python tools/demo.py
 
 bench: $(BENCH)/ok ## measure against peers; needs `make kube`
-	$(BENCH)/bin/python -m bench.client
+	$(BENCH)/bin/python -m bench.client $(ARGS)
 
 soak: $(VENV)/ok ## the long tests: many more seeds, sizes and faults
 	JOBFERRY_SOAK=1 $(BIN)/python -m pytest -m 'soak or kube' --timeout 3600 $(ARGS)

@@ -137,7 +137,7 @@ async def measure(names: Sequence[str], sizes: Sizes) -> dict[str, Any]:
             "cpus": os.cpu_count(),
             "python": platform.python_version(),
             "kubernetes": plane.version,
-            "versions": {name: metadata.version(name) for name in names},
+            "versions": {name: metadata.version(name) for name in contenders.packages(names)},
             "sizes": asdict(sizes),
             "rounds": rounds,
             "medians": report.medians(rounds),
@@ -184,7 +184,8 @@ def _sizes(arguments: argparse.Namespace) -> Sizes:
 
 
 def _need(names: Sequence[str]) -> None:
-    if absent := [name for name in names if importlib.util.find_spec(name) is None]:
+    needed = contenders.packages(names)
+    if absent := [name for name in needed if importlib.util.find_spec(name) is None]:
         raise BadInput(
             f"not installed here: {', '.join(absent)}",
             hint="`make bench` runs this where they are.",

@@ -1,13 +1,19 @@
 """The clients that are compared, each used as its documentation tells a user to."""
 
 import importlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Protocol, cast
 
 from jobferry.objects import Obj
 
-NAMES = ("jobferry", "lightkube", "kubernetes_asyncio")
+NAMES = ("jobferry", "jobferry_watchlist", "lightkube", "kubernetes_asyncio")
 """Each is a module here, of which `open_` opens a contender."""
+
+
+def packages(names: Iterable[str]) -> list[str]:
+    """Return the packages that contenders are made of; one may contend in two ways."""
+    return list(dict.fromkeys(name.removesuffix("_watchlist") for name in names))
 
 
 class Contender(Protocol):

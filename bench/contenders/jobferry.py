@@ -1,4 +1,7 @@
-"""Jobferry's own informer and client, with what is decoded of an object by default."""
+"""Jobferry's own informer and client, with what is decoded of an object by default.
+
+It lists in pages, as the others do; `jobferry_watchlist` has the first state sent as events instead.
+"""
 
 import asyncio
 from pathlib import Path
@@ -11,17 +14,17 @@ from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client, connect
 from jobferry.kube.informer import Informer
 from jobferry.kube.items import Head
+from jobferry.kube.watch import Watching
 from jobferry.objects import Obj
 
 
 class Jobferry:
     """An informer, and the client that it uses."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, watching: Watching) -> None:
         self._client = client
-        self._informer = Informer(
-            client, Scope(resource=resources.JOBS, namespace=NAMESPACE), Head
-        )
+        scope = Scope(resource=resources.JOBS, namespace=NAMESPACE)
+        self._informer = Informer(client, scope, Head, watching=watching)
         self._running: asyncio.Task[None] | None = None
 
     async def fill(self) -> None:
@@ -64,7 +67,8 @@ class Jobferry:
         await self._client.__aexit__()
 
 
-async def open_(file: Path) -> Jobferry:
+async def open_(file: Path, *, initial_events: bool = False) -> Jobferry:
     clock = SystemClock()
     access = kubeconfig.from_file(file).access(clock=clock)
-    return Jobferry(connect(access, name="bench", clock=clock))
+    client = connect(access, name="bench", clock=clock)
+    return Jobferry(client, Watching(initial_events=initial_events))
