@@ -29,6 +29,8 @@ CONFIG = {"metadata": {"name": "kept", "namespace": "default"}}
 
 # A test process that starts a control plane, says where its files are, and lives on.
 OWNER = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 import time
 from jobferry.testing.control_plane import ControlPlane
 plane = ControlPlane()

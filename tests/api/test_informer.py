@@ -12,7 +12,7 @@ from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client, connect
 from jobferry.kube.informer import Informer
 from jobferry.kube.items import Head, Key
-from jobferry.kube.resources import CONFIG_MAPS
+from jobferry.kube.resources import CONFIG_MAPS, NAMESPACES
 from jobferry.kube.watch import Watching
 from jobferry.objects import Obj
 from jobferry.runtime import supervise
@@ -192,18 +192,16 @@ async def test_a_frozen_server_is_noticed_and_taken_up_again(fragile: ControlPla
 
 
 @pytest.mark.timeout(300)
-async def test_twenty_thousand_objects_are_held_whole(
-    plane: ControlPlane, namespace: str
-) -> None:
-    scope = Scope(resource=CONFIG_MAPS, namespace=namespace)
-    async with connect(plane.access(), name="plane", clock=CLOCK) as client:
+async def test_twenty_thousand_objects_are_held_whole(fragile: ControlPlane) -> None:
+    scope = Scope(resource=CONFIG_MAPS, namespace="many")
+    async with connect(fragile.access(), name="fragile", clock=CLOCK) as client:
+        await client.create(NAMESPACES, {"metadata": {"name": "many"}})
         limit = Inflight(32)
 
         async def create(number: int) -> None:
+            body = {"metadata": {"name": f"o-{number}"}}
             async with limit.slot(0):
-                await client.create(
-                    CONFIG_MAPS, {"metadata": {"name": f"o-{number}"}}, namespace=namespace
-                )
+                await client.create(CONFIG_MAPS, body, namespace="many")
 
         async with asyncio.TaskGroup() as group:
             for number in range(20_000):
@@ -214,4 +212,3 @@ async def test_twenty_thousand_objects_are_held_whole(
 
             assert len(expected) >= 20_000
             assert held(informer) == expected
-        await client.delete_collection(scope)

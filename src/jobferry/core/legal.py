@@ -114,7 +114,7 @@ def _conditions(
 
 
 def _without(listed: Iterable[Obj], new: Obj) -> list[Obj]:
-    """Leave out what says the same as a new condition, but has another of its type beside it that counts."""
+    """Leave out what says already what is new: if a type comes twice, the other one counted so far."""
     said = (new["type"], new["status"])
     return [each for each in listed if (each.get("type"), each.get("status")) != said]
 

@@ -13,6 +13,8 @@ from jobferry.testing.guard import Guard
 
 # A test process: makes a guard for the folder it is given, starts a program, says its pid, and lives on.
 OWNER = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 import pathlib, subprocess, sys, time
 from jobferry.testing.guard import Guard
 guard = Guard(pathlib.Path(sys.argv[1]))
