@@ -6,6 +6,7 @@ import os
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from secrets import token_hex
 
+import hypothesis
 import pytest
 
 from jobferry.clock import SystemClock
@@ -19,6 +20,10 @@ try:
     from uvloop import new_event_loop
 except ImportError:  # it is not for every platform
     from asyncio import new_event_loop
+
+# How long an example takes says more about the machine than about the code.
+hypothesis.settings.register_profile("untimed", deadline=None)
+hypothesis.settings.load_profile("untimed")
 
 LEFT_OUT = pytest.StashKey[dict[str, int]]()
 """How many tests were left out, by what would bring them in."""

@@ -236,10 +236,11 @@ async def test_a_job_whose_deadline_is_over_when_its_worker_is_lost_has_failed(
 ) -> None:
     world = lab.world
     await lab.add_workers()
-    queue = await world.queue("soon", **SOON)
+    lost_after = {"action": "Move", "afterSeconds": 4}
+    queue = await world.queue("later", **NORTH_FIRST, onWorkerLost=lost_after)
     async with lab.dispatcher():
-        brief = job("a", queue=queue, seconds=FOREVER, activeDeadlineSeconds=2)
-        await lab.world.run(brief, runs(1))
+        brief = job("a", queue=queue, seconds=FOREVER, activeDeadlineSeconds=4)
+        await world.run(brief, runs(1))
 
         await lab.proxies["north"].cut()
 

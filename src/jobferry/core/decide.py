@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from jobferry.core import choose, legal, placement, times
-from jobferry.core.marks import Standing, Verdict, read
+from jobferry.core.marks import VACATING, Standing, Verdict, read
 from jobferry.core.placement import Placement, Shard
 from jobferry.core.status import INTERIM, count, end, is_suspended
 from jobferry.core.steps import (
@@ -217,8 +217,11 @@ def _follow(view: View, kind: Kind, hub: Obj, shard: Shard, mirror: Obj) -> Step
     status = legal.legalise(hub, wanted, view.now)
     if patch := legal.patch(hub, status):
         return WriteStatus(patch, kind.finish({"status": status}))
+    is_vacating = VACATING in (mirror["metadata"].get("annotations") or {})
     if view.workers[shard.worker].moves_away and choose.choose(view).worker is not None:
-        return _vacate(view, shard, mirror)
+        return _vacate(view, shard, mirror, is_vacating)
+    if is_vacating:
+        return _stay(hub, shard, mirror)
     if edit := kind.edits(hub, mirror, shard.base).patch:
         return EditMirror(shard.worker, mirror, edit)
     return Rest(f"runs on {shard.worker}")
@@ -232,14 +235,22 @@ def _is_about_to_end(status: Obj) -> bool:
     return is_decided and is_over and end(status) is None
 
 
-def _vacate(view: View, shard: Shard, mirror: Obj) -> Step:
+def _vacate(view: View, shard: Shard, mirror: Obj, is_vacating: bool) -> Step:
     """Stop a mirror that is to run elsewhere, and remove it once none of its pods runs any more.
 
     By then the hub shows all that it earned, so that two attempts never overlap.
     """
-    if not mirror["spec"].get("suspend"):
-        return EditMirror(shard.worker, mirror, {"spec": {"suspend": True}})
+    if not is_vacating:
+        note = {"metadata": {"annotations": {VACATING: "true"}}}
+        return EditMirror(shard.worker, mirror, {**note, "spec": {"suspend": True}})
     status = mirror.get("status") or {}
     if not is_suspended(status) or count(status, "active") or count(status, "terminating"):
         return Rest(f"leaves {shard.worker}: waits until its pods have ended")
     return _delete(view, shard.worker, mirror, "the worker is drained")
+
+
+def _stay(hub: Obj, shard: Shard, mirror: Obj) -> Step:
+    """Let a mirror go on that was to leave, but need not or cannot any more."""
+    suspend = bool(hub["spec"].get("suspend"))
+    note = {"metadata": {"annotations": {VACATING: None}}}
+    return EditMirror(shard.worker, mirror, {**note, "spec": {"suspend": suspend}})

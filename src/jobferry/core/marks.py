@@ -23,6 +23,8 @@ HUB_NAME = f"{PREFIX}hub-name"
 MIRROR = f"{PREFIX}mirror"
 HUB_GENERATION = f"{PREFIX}hub-generation"
 FORWARDED = f"{PREFIX}forwarded"
+VACATING = f"{PREFIX}vacating"
+"""On a mirror that we suspended ourselves, because it is to run elsewhere."""
 
 
 class Standing(enum.Enum):

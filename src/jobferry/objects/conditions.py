@@ -36,10 +36,7 @@ def remove(conditions: Iterable[Obj] | None, type: str) -> list[Obj]:
 
 
 def _transition(before: Obj | None, condition: Obj, now: datetime) -> str:
-    if (
-        before
-        and before.get("status") == condition["status"]
-        and "lastTransitionTime" in before
-    ):
-        return str(before["lastTransitionTime"])
+    since = before.get("lastTransitionTime") if before else None
+    if before and since and before.get("status") == condition["status"]:
+        return str(since)
     return now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -94,3 +94,11 @@ def test_remove_takes_out_every_entry_of_a_type() -> None:
 
     assert conditions.remove(old, "A") == [condition("B")]
     assert conditions.remove(None, "A") == []
+
+
+def test_a_condition_without_a_time_gets_one() -> None:
+    before = [{"type": "Ready", "status": "True", "lastTransitionTime": None}]
+
+    after = conditions.set(before, {"type": "Ready", "status": "True"}, NOON)
+
+    assert after[0]["lastTransitionTime"].startswith(f"{NOON:%Y-%m-%dT%H:%M}")
