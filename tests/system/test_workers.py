@@ -277,12 +277,48 @@ async def test_nothing_moves_if_most_workers_are_lost_at_once(lab: Lab) -> None:
             await lab.worker(name, lost)
         await sleep(SystemClock(), 2)  # the time after which it would have moved
 
-        # The time starts anew for whoever is still lost when the others are back.
         await lab.proxies["north"].mend()
         await lab.proxies["south"].mend()
         await world.finish_pod("north", "a")
 
         assert _attempt(await world.until("a", complete)) == 1
+
+
+async def test_the_time_starts_anew_when_we_are_not_cut_off_any_more(lab: Lab) -> None:
+    world, clock = lab.world, SystemClock()
+    await lab.add_workers()
+    lost_after = {"action": "Move", "afterSeconds": 2}
+    queue = await world.queue("later", **NORTH_FIRST, onWorkerLost=lost_after)
+    async with lab.dispatcher():
+        await world.run(job("a", queue=queue, seconds=FOREVER), runs(1))
+        for proxy in lab.proxies.values():
+            await proxy.cut()
+        for name in lab.proxies:
+            await lab.worker(name, lost)
+        await sleep(clock, 2)
+
+        await lab.proxies["south"].mend()
+        await lab.worker("south")
+        began = clock.monotonic()
+
+        assert await world.where("a", attempt=2) == "south"
+        assert clock.monotonic() - began > 1
+
+
+async def test_several_dispatchers_agree_on_what_they_say_about_a_worker(lab: Lab) -> None:
+    await lab.add_worker("south")
+    await lab.proxies["south"].cut()
+    hub, versions = lab.world.hub, []
+    informer = Informer(hub, named(WORKERS, "south"), Head)
+    informer.listen(lambda change: versions.append(change.item.head.metadata.resource_version))
+    async with supervise.tasks("follow", clock=hub.clock) as tasks:
+        tasks.start("informer", informer.run)
+        async with lab.standby():
+            await lab.worker("south", lost)
+            await sleep(hub.clock, 1)  # the second one misses it later than the first
+            async with lab.standby(managed_by=("example.com/other",)):
+                await sleep(hub.clock, 1)
+                assert len(versions) < 10
 
 
 async def test_a_worker_that_is_lost_says_since_when(lab: Lab) -> None:

@@ -1,6 +1,5 @@
 """Chooses a worker for a workload, or says of each why not."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from jobferry.core.view import View, Worker
@@ -14,12 +13,9 @@ class Choice:
     reason: str
 
 
-def choose(view: View, *, besides: Iterable[str] = ()) -> Choice:
-    """Choose among the workers of the workload's queue, leaving out those in `besides`."""
-    left_out = set(besides)
-    verdicts = {
-        name: _refusal(view, name) for name in view.policy.workers if name not in left_out
-    }
+def choose(view: View) -> Choice:
+    """Choose among the workers of the workload's queue."""
+    verdicts = {name: _refusal(view, name) for name in view.policy.workers}
     able = [view.workers[name] for name, refusal in verdicts.items() if refusal is None]
     if able:
         return Choice(_best(able, view.policy.placement), "")

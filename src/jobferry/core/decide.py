@@ -43,8 +43,7 @@ def decide(view: View, kind: Kind) -> Step:
 def _clean_up(view: View) -> Step:
     """Remove what is left of a workload that is gone."""
     for worker, obj in view.mirrors.items():
-        marks = read(obj)
-        if marks is not None and _is_reachable(view, worker) and _is_ours(view, worker, obj):
+        if _is_reachable(view, worker) and _is_ours(view, worker, obj):
             return _delete(view, worker, obj, "its workload is gone from the hub")
     return Rest("it is gone")
 
@@ -103,13 +102,13 @@ def _finished(view: View, hub: Obj) -> Step:
 
 
 def _unplaced(view: View, kind: Kind, hub: Obj) -> Step:
-    if hub["spec"].get("suspend"):
-        patch = legal.patch(hub, legal.unplaced(hub, view.now))
-        return WriteStatus(patch, None) if patch else Rest("suspended before it was placed")
     vouched = placement.vouched(hub)
     if vouched is not None:
         # Somebody lost or changed the annotation; the condition still knows.
         return Record(placement.patch(hub, vouched, view.now), vouched)
+    if hub["spec"].get("suspend"):
+        patch = legal.patch(hub, legal.unplaced(hub, view.now))
+        return WriteStatus(patch, None) if patch else Rest("suspended before it was placed")
     return _place(view, kind, hub, placement.last_attempt(hub) + 1, Shard("", ""))
 
 
@@ -126,7 +125,8 @@ def _place(view: View, kind: Kind, hub: Obj, attempt: int, shard: Shard) -> Step
 
 def _no_worker(view: View, hub: Obj, reason: str) -> Step:
     give_up = view.policy.give_up_after
-    if give_up is None:
+    if give_up is None or (hub.get("status") or {}).get("startTime"):
+        # What has run is not thrown away because its worker went: it waits for the next one.
         return Rest(f"no worker can take it: {reason}")
     since = times.instant(hub["metadata"]["creationTimestamp"])
     left = (since + timedelta(seconds=give_up) - view.now).total_seconds()

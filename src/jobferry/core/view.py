@@ -1,6 +1,6 @@
 """What is known about one workload when it is decided on: plain values, read from the caches."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
@@ -67,6 +67,8 @@ class Worker:
 
     is_up: bool
     lost_since: datetime | None = None
+    """Since when its being out of reach counts: not before we ourselves were last cut off from most."""
+
     refuses: str | None = None
     """Why it takes no new work; None: it does."""
 
@@ -136,5 +138,10 @@ class View:
     @property
     def most_are_lost(self) -> bool:
         """Whether so many workers are out of reach that it must be us who are cut off."""
-        lost = sum(not worker.is_up for worker in self.workers.values())
-        return lost > 1 and lost * 2 > len(self.workers)
+        return most_are_lost(self.workers.values())
+
+
+def most_are_lost(workers: Collection[Worker]) -> bool:
+    """Tell whether so many workers are out of reach that it must be us who are cut off."""
+    lost = sum(not worker.is_up for worker in workers)
+    return lost > 1 and lost * 2 > len(workers)

@@ -59,6 +59,8 @@ class Workers:
         self._queue: WorkQueue[str] = WorkQueue(self._clock)
         self._links: dict[str, tuple[Link, supervise.Child]] = {}
         self._tasks: supervise.Supervisor | None = None
+        self._is_cut_off = False
+        self._was_cut_off_at: datetime | None = None
 
     async def run(self) -> None:
         """Keep a link to every worker until cancelled."""
@@ -93,8 +95,22 @@ class Workers:
             name, link = item.key.name, self.link(item.key.name)
             state = link.state if link else State()
             twin = first.setdefault(state.cluster, name) if state.cluster else name
-            views[name] = _view(item, state, twin, self._load(name))
+            since = self._lost_since(state)
+            views[name] = _view(item, state, twin, since, self._load(name))
         return views
+
+    def _lost_since(self, state: State) -> datetime | None:
+        """Return since when a worker counts as lost: anew, if we had lost most of them meanwhile."""
+        if state.lost_since is None or self._was_cut_off_at is None:
+            return state.lost_since
+        return max(state.lost_since, self._was_cut_off_at)
+
+    def _note_state(self, name: str) -> None:
+        # Those that are lost come back one by one, too: work must not flee from one to the other.
+        if self._is_cut_off:
+            self._was_cut_off_at = self._clock.now()
+        self._is_cut_off = view.most_are_lost(self.views().values())
+        self._queue.add(name)
 
     def _twin(self, name: str) -> str | None:
         """Return the older Worker that stands for the same cluster, if there is one."""
@@ -132,7 +148,7 @@ class Workers:
             rules=self._rules,
             observe=self._observe,
             on_mirror=self._on_mirror,
-            on_state=self._queue.add,
+            on_state=self._note_state,
         )
         self._links[name] = link, self._tasks.start(f"worker {name}", link.run)
 
@@ -156,13 +172,15 @@ def _age(item: Item[WorkerHead]) -> tuple[str, str]:
     return item.head.metadata.creation_timestamp, item.key.name
 
 
-def _view(item: Item[WorkerHead], state: State, twin: str, load: int) -> view.Worker:
+def _view(
+    item: Item[WorkerHead], state: State, twin: str, lost_since: datetime | None, load: int
+) -> view.Worker:
     spec = item.head.spec
     return view.Worker(
         name=item.key.name,
         cluster=state.cluster,
         is_up=state.is_up and twin == item.key.name,
-        lost_since=state.lost_since,
+        lost_since=lost_since,
         refuses=_refusal(item, load, twin),
         moves_away=spec.drain == "MoveAway",
         load=load,
@@ -196,11 +214,13 @@ def _status(status: Obj, state: State, twin: str | None, now: datetime) -> Obj:
         ),
     ):
         listed = conditions.set(listed, condition, now)
+    # Who was first to miss it has said since when; several dispatchers must not contradict each other.
+    since = times.text(state.lost_since) if state.lost_since else None
     return {
         "conditions": listed,
         "clusterUID": state.cluster,
         "serverVersion": state.version,
-        "lostSince": times.text(state.lost_since) if state.lost_since else None,
+        "lostSince": since and status.get("lostSince", since),
     }
 
 

@@ -1,0 +1,361 @@
+import pytest
+
+from jobferry.core import placement
+from jobferry.core.base import Base
+from jobferry.core.steps import (
+    CreateMirror,
+    DeleteMirror,
+    EditMirror,
+    Look,
+    Record,
+    Rest,
+    WriteStatus,
+)
+from jobferry.objects import Obj
+from tests.unit.core.worlds import World, condition, hub_job, lost, up
+
+
+def recorded(world: World) -> tuple[str, int]:
+    """Return the worker and the attempt of the placement that comes next."""
+    step = world.next()
+    assert isinstance(step, Record), step
+    return step.placement.shards[0].worker, step.placement.attempt
+
+
+class TestFromTheBeginning:
+    def test_a_new_workload_is_placed_then_created_then_rests(self) -> None:
+        world = World()
+
+        assert recorded(world) == ("east", 1)
+        assert world.settle() == Rest("runs on east")
+        assert set(world.mirrors) == {"east"}
+
+    def test_nothing_is_placed_while_no_worker_takes_it(self) -> None:
+        world = World(workers=[lost("east", minutes=1), up("west", refuses="it is drained")])
+
+        step = world.next()
+
+        assert isinstance(step, Rest)
+        assert "east: not connected; west: it is drained" in step.why
+
+    def test_one_that_nobody_takes_is_given_up_in_time_if_so_wished(self) -> None:
+        world = World(workers=[], policy={"give_up_after": 3700.0})
+        waiting = world.next()
+        world.policy = {"give_up_after": 3500.0}
+        step = world.next()
+
+        assert isinstance(waiting, Rest)
+        assert waiting.after == pytest.approx(100)
+        assert isinstance(step, WriteStatus)
+        assert step.end == "Failed"
+
+    def test_a_suspended_one_is_not_placed_but_said_to_be_suspended(self) -> None:
+        world = World(hub_job(suspend=True))
+
+        assert isinstance(world.next(), WriteStatus)
+        assert world.settle() == Rest("suspended before it was placed")
+
+    def test_a_worker_that_refused_it_is_passed_over(self) -> None:
+        world = World(refusals={"east": "quota"})
+
+        assert recorded(world)[0] == "west"
+
+    def test_one_that_is_refused_after_it_was_placed_goes_elsewhere(self) -> None:
+        world = World(refusals={"east": "quota"})
+        world.place("east")
+
+        assert recorded(world) == ("west", 2)
+
+
+class TestStatus:
+    def test_what_the_mirror_shows_is_written_once(self) -> None:
+        world = World()
+        world.place()
+        world.mirror(active=1, ready=1, startTime="2026-01-02T11:00:00Z")
+
+        step = world.next()
+
+        assert isinstance(step, WriteStatus)
+        assert step.end is None
+        assert world.settle() == Rest("runs on east")
+
+    def test_an_end_is_told_as_one(self) -> None:
+        world = World()
+        world.place()
+        done = [condition("SuccessCriteriaMet"), condition("Complete")]
+        started, ended = "2026-01-02T11:00:00Z", "2026-01-02T11:30:00Z"
+        world.mirror(succeeded=1, conditions=done, startTime=started, completionTime=ended)
+
+        step = world.next()
+
+        assert isinstance(step, WriteStatus)
+        assert step.end == "Complete"
+        assert world.settle() == Rest("finished")
+
+    def test_a_change_on_the_hub_is_forwarded(self) -> None:
+        world = World()
+        world.place()
+        world.mirror()
+        world.write({"metadata": {"generation": 2}, "spec": {"parallelism": 3}})
+
+        step = world.next()
+
+        assert isinstance(step, EditMirror)
+        assert step.patch["spec"] == {"parallelism": 3}
+
+
+class TestTheEnd:
+    @pytest.mark.parametrize("keep", [None, 7200.0])
+    def test_the_mirror_of_a_finished_one_stays(self, keep: float | None) -> None:
+        world = finished({"keep_finished": keep})
+
+        step = world.next()
+
+        assert isinstance(step, Rest)
+        assert (step.after is None) == (keep is None)
+
+    def test_and_goes_when_its_time_is_over(self) -> None:
+        assert isinstance(finished({"keep_finished": 60.0}).next(), DeleteMirror)
+
+    def test_the_mirror_of_one_that_is_gone_is_deleted_after_a_look(self) -> None:
+        world = World()
+        world.place()
+        world.mirror()
+        world.hub, world.is_live = None, False
+
+        assert world.next() == Look()
+        world.is_live = True
+        assert isinstance(world.next(), DeleteMirror)
+
+    def test_one_that_is_being_deleted_counts_as_gone(self) -> None:
+        world = World()
+        world.place()
+        world.mirror()
+        world.write({"metadata": {"deletionTimestamp": "2026-01-02T11:59:00Z"}})
+
+        assert isinstance(world.next(), DeleteMirror)
+
+    def test_a_worker_out_of_reach_is_left_alone(self) -> None:
+        world = World()
+        world.mirror()
+        world.hub, world.workers = None, [lost("east", minutes=1)]
+
+        assert world.next() == Rest("it is gone")
+
+
+class TestIdentity:
+    def test_the_mirror_of_an_earlier_object_of_that_name_goes_first(self) -> None:
+        world = World(hub_job(uid="old"))
+        world.place()
+        world.mirror()
+        world.hub = hub_job(uid="new")
+
+        step = world.next()
+
+        assert isinstance(step, DeleteMirror)
+        assert "another object of this name" in step.why
+
+    def test_the_mirror_of_an_earlier_attempt_goes_first(self) -> None:
+        world = World()
+        world.mirror("east", attempt=1)
+        world.place("west", attempt=2)
+
+        step = world.next()
+
+        assert isinstance(step, DeleteMirror)
+        assert step.worker == "east"
+
+    def test_what_only_looks_like_a_mirror_is_left_alone(self) -> None:
+        world = World()
+        world.place("west")
+        world.mirror("west")
+        world.mirror("east")
+        world.mirrors["east"]["metadata"]["name"] = "a-copy-that-somebody-made"
+
+        assert world.settle() == Rest("runs on west")
+
+    def test_a_forged_placement_does_not_count(self) -> None:
+        world = World()
+        forged = World()
+        forged.place("west")
+        assert forged.hub is not None
+        note = forged.hub["metadata"]["annotations"]
+        world.write({"metadata": {"annotations": note}})
+
+        assert recorded(world) == ("east", 1)
+
+    def test_a_lost_annotation_is_restored_from_the_condition(self) -> None:
+        world = World()
+        world.place("west", attempt=3)
+        world.write({"metadata": {"annotations": {placement.ANNOTATION: None}}})
+
+        assert recorded(world) == ("west", 3)
+        world.settle()
+        assert set(world.mirrors) == {"west"}
+
+
+class TestLostWorkers:
+    def test_brief_drops_move_nothing(self) -> None:
+        world = World(workers=[lost("east", minutes=1), up("west"), up("south")])
+        world.place()
+
+        step = world.next()
+
+        assert isinstance(step, Rest)
+        assert step.after == pytest.approx(14 * 60)
+
+    def test_after_the_time_it_moves_with_what_it_earned(self) -> None:
+        world = World(hub_job(completions=5), [lost("east", minutes=16), up("west")])
+        world.place()
+        world.mirror(active=1, succeeded=2, startTime="2026-01-02T11:00:00Z")
+        world.is_live = False
+        assert world.next() == Look()
+        world.is_live = True
+
+        step = world.next()
+
+        assert isinstance(step, Record)
+        assert step.placement.shards[0].base.succeeded == 2
+        assert world.settle() == Rest("runs on west")
+
+    def test_it_waits_for_ever_if_its_queue_says_so(self) -> None:
+        world = World(
+            workers=[lost("east", minutes=999), up("west")], policy={"lost_after": None}
+        )
+        world.place()
+
+        assert isinstance(world.next(), Rest)
+
+    def test_if_most_are_lost_nothing_moves(self) -> None:
+        world = World(workers=[lost("east", minutes=16), lost("west", minutes=16), up("south")])
+        world.place()
+
+        step = world.next()
+
+        assert isinstance(step, Rest)
+        assert "cut off" in step.why
+
+    def test_one_with_nothing_left_to_do_is_ended_instead_of_moved(self) -> None:
+        world = World(hub_job(backoffLimit=0), [lost("east", minutes=16), up("west")])
+        world.place()
+        world.mirror(failed=1, startTime="2026-01-02T11:00:00Z")
+
+        step = world.next()
+
+        assert isinstance(step, WriteStatus)
+        assert step.end == "Failed"
+
+    @pytest.mark.parametrize("workers", [[up("west")], [up("west"), up("east")]])
+    def test_a_worker_that_is_no_more_or_another_cluster_by_now_has_lost_it(
+        self, workers: list[object]
+    ) -> None:
+        world = World()
+        world.place()
+        assert world.hub is not None
+        note: Obj = world.hub["metadata"]["annotations"]
+        status: Obj = world.hub["status"]
+        if len(workers) > 1:
+            for text in (note, status["conditions"][0]):
+                for key, value in text.items():
+                    text[key] = str(value).replace("east-uid", "the-cluster-before")
+        world.workers = workers  # type: ignore[assignment]
+
+        step = world.next()
+
+        assert isinstance(step, Record)
+        assert step.placement.attempt == 2
+
+
+class TestVanishedMirrors:
+    def test_one_that_never_ran_is_created_again(self) -> None:
+        world = World()
+        world.place()
+        world.write({"status": {"active": 1, "startTime": "2026-01-02T11:00:00Z"}})
+
+        assert isinstance(world.next(), CreateMirror)
+
+    @pytest.mark.parametrize(
+        "shown", [{"ready": 1, "active": 1}, {"succeeded": 1}, {"failed": 1}]
+    )
+    def test_one_that_ran_is_placed_again_once(self, shown: Obj) -> None:
+        world = World(hub_job(completions=3, backoffLimit=6))
+        world.place()
+        world.write({"status": {"startTime": "2026-01-02T11:00:00Z", **shown}})
+
+        assert recorded(world)[1] == 2
+        assert isinstance(world.settle(), Rest)
+        assert world.hub is not None
+        assert placement.last_attempt(world.hub) == 2
+
+
+class TestDrain:
+    def test_a_drained_worker_is_vacated_without_overlap(self) -> None:
+        world = World(workers=[up("east", moves_away=True, refuses="drained"), up("west")])
+        world.place()
+        world.mirror(active=1, startTime="2026-01-02T11:00:00Z")
+        stop = world.settle()
+        assert isinstance(stop, EditMirror)
+        assert stop.patch["spec"] == {"suspend": True}
+
+        world.mirrors["east"] = suspended(world.mirrors["east"], stop.patch, active=1)
+        assert "waits until its pods have ended" in str(world.settle())
+        world.mirrors["east"] = suspended(world.mirrors["east"], stop.patch)
+        assert isinstance(world.settle(), DeleteMirror)
+        del world.mirrors["east"]
+
+        assert world.settle() == Rest("runs on west")
+
+    def test_a_drain_that_is_called_off_lets_it_go_on(self) -> None:
+        world = World(workers=[up("east", moves_away=True, refuses="drained"), up("west")])
+        world.place()
+        world.mirror(active=1)
+        stop = world.settle()
+        assert isinstance(stop, EditMirror)
+        world.mirrors["east"] = suspended(world.mirrors["east"], stop.patch)
+        world.workers = [up("east"), up("west")]
+
+        step = world.settle()
+
+        assert isinstance(step, EditMirror)
+        assert step.patch["spec"] == {"suspend": False}
+
+    def test_without_another_worker_it_stays(self) -> None:
+        world = World(workers=[up("east", moves_away=True, refuses="drained")])
+        world.place()
+        world.mirror(active=1)
+
+        assert world.settle() == Rest("runs on east")
+
+
+def finished(policy: Obj) -> World:
+    world = World(policy=policy)
+    world.place()
+    world.mirror()
+    assert world.hub is not None
+    ended = [*world.hub["status"]["conditions"], condition("Complete")]
+    world.write({"status": {"conditions": ended}})
+    return world
+
+
+def suspended(mirror: Obj, patch: Obj, active: int = 0) -> Obj:
+    metadata = {**mirror["metadata"], "annotations": patch["metadata"]["annotations"]}
+    metadata["annotations"] |= {
+        k: v
+        for k, v in mirror["metadata"]["annotations"].items()
+        if k not in metadata["annotations"]
+    }
+    status = {**mirror["status"], "active": active, "conditions": [condition("Suspended")]}
+    return {
+        **mirror,
+        "metadata": metadata,
+        "spec": {**mirror["spec"], "suspend": True},
+        "status": status,
+    }
+
+
+def test_what_was_earned_before_is_no_sign_that_a_new_attempt_ran() -> None:
+    world = World(hub_job(completions=5))
+    world.write({"status": {"succeeded": 2, "startTime": "2026-01-02T11:00:00Z"}})
+    world.place("west", attempt=2, base=Base(succeeded=2))
+
+    assert isinstance(world.next(), CreateMirror)

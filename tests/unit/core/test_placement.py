@@ -1,0 +1,91 @@
+from typing import Any
+
+import orjson
+import pytest
+
+from jobferry.core import placement
+from jobferry.core.base import Base
+from jobferry.core.placement import Placement, Shard
+from jobferry.objects import Obj, merge_patch
+from tests.unit.core.worlds import NOW, hub_job
+
+DECISION = Placement("uid-1", 2, (Shard("east", "east-uid", Base(succeeded=3)),))
+
+
+def placed(decision: Placement = DECISION) -> Obj:
+    job: Obj = merge_patch.apply(hub_job(), placement.patch(hub_job(), decision, NOW))
+    return job
+
+
+def test_a_placement_is_read_as_it_was_written() -> None:
+    assert placement.read(placed()) == DECISION
+    assert placement.last_attempt(placed()) == 2
+    assert placement.workers(placed()["metadata"]["annotations"][placement.ANNOTATION]) == [
+        "east"
+    ]
+
+
+def test_the_write_is_guarded_by_the_version_it_was_decided_on() -> None:
+    assert placement.patch(hub_job(), DECISION, NOW)["metadata"]["resourceVersion"] == "1"
+
+
+def test_other_conditions_are_kept() -> None:
+    job = {**hub_job(), "status": {"conditions": [{"type": "Other", "status": "True"}]}}
+
+    patch = placement.patch(job, DECISION, NOW)
+
+    assert [each["type"] for each in patch["status"]["conditions"]] == ["Other", "Placed"]
+
+
+def test_a_placement_without_its_condition_does_not_count() -> None:
+    job = placed() | {"status": {}}
+
+    assert placement.read(job) is None
+    assert placement.last_attempt(job) == 0
+
+
+def test_a_placement_copied_from_another_job_does_not_count() -> None:
+    job = placed()
+    job = {**job, "metadata": {**job["metadata"], "uid": "another"}}
+
+    assert placement.read(job) is None
+
+
+def test_an_altered_placement_does_not_count_but_the_condition_still_tells() -> None:
+    forged = Placement("uid-1", 2, (Shard("west", "west-uid"),))
+    note = placed(forged)["metadata"]["annotations"]
+    job = merge_patch.apply(placed(), {"metadata": {"annotations": note}})
+
+    assert placement.read(job) is None
+    assert placement.vouched(job) == Placement("uid-1", 2, (Shard("east", "east-uid"),))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        "1",
+        "{}",
+        '{"format":1}',
+        '{"format":9,"uid":"uid-1","attempt":1,"shards":[]}',
+    ],
+)
+def test_whatever_a_user_writes_there_is_no_placement(text: str) -> None:
+    job = merge_patch.apply(
+        placed(), {"metadata": {"annotations": {placement.ANNOTATION: text}}}
+    )
+
+    assert placement.read(job) is None
+    assert placement.workers(text) == []
+
+
+def test_a_base_that_is_none_makes_no_placement() -> None:
+    data: Any = {"format": 1, "uid": "uid-1", "attempt": 2}
+    data["shards"] = [{"worker": "east", "cluster": "east-uid", "base": {"succeeded": -1}}]
+    note = {placement.ANNOTATION: orjson.dumps(data).decode()}
+
+    assert (
+        placement.read(merge_patch.apply(placed(), {"metadata": {"annotations": note}})) is None
+    )

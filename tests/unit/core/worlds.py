@@ -1,0 +1,114 @@
+"""What is known about one workload, built up step by step, for tests of the decisions about it."""
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from jobferry.core import placement
+from jobferry.core.base import Base
+from jobferry.core.decide import decide
+from jobferry.core.placement import Placement, Shard
+from jobferry.core.steps import CreateMirror, Record, Step, WriteStatus
+from jobferry.core.view import Policy, View, Worker
+from jobferry.kinds import job
+from jobferry.objects import Obj, merge_patch
+
+NOW = datetime(2026, 1, 2, 12, tzinfo=UTC)
+
+
+def hub_job(uid: str = "uid-1", **spec: Any) -> Obj:
+    template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {
+            "name": "a",
+            "namespace": "ns",
+            "uid": uid,
+            "resourceVersion": "1",
+            "generation": 1,
+            "creationTimestamp": "2026-01-02T11:00:00Z",
+        },
+        "spec": {"managedBy": "jobferry.io/dispatcher", "template": template, **spec},
+    }
+
+
+def up(name: str, **facts: Any) -> Worker:
+    return Worker(name=name, cluster=f"{name}-uid", is_up=True, **facts)
+
+
+def lost(name: str, *, minutes: float) -> Worker:
+    since = NOW - timedelta(minutes=minutes)
+    return Worker(name=name, cluster=f"{name}-uid", is_up=False, lost_since=since)
+
+
+def condition(type: str, **members: Any) -> Obj:
+    return {
+        "type": type,
+        "status": "True",
+        "lastTransitionTime": "2026-01-02T11:30:00Z",
+        **members,
+    }
+
+
+@dataclass
+class World:
+    """The hub object, its mirrors and the workers, as the dispatcher would know them."""
+
+    hub: Obj | None = field(default_factory=hub_job)
+    workers: list[Worker] = field(default_factory=lambda: [up("east"), up("west")])
+    mirrors: dict[str, Obj] = field(default_factory=dict)
+    refusals: dict[str, str] = field(default_factory=dict)
+    policy: dict[str, Any] = field(default_factory=dict)
+    is_live: bool = True
+
+    def view(self) -> View:
+        names = tuple(worker.name for worker in self.workers)
+        return View(
+            namespace="ns",
+            name="a",
+            hub=self.hub,
+            is_live=self.is_live,
+            mirrors=self.mirrors,
+            workers={worker.name: worker for worker in self.workers},
+            policy=Policy(workers=names, **self.policy),
+            origin="hub-uid",
+            dispatcher="jobferry.io/dispatcher",
+            now=NOW,
+            refusals=self.refusals,
+        )
+
+    def next(self) -> Step:
+        """Return the next step."""
+        return decide(self.view(), job)
+
+    def place(self, worker: str = "east", attempt: int = 1, base: Base | None = None) -> None:
+        """Record a placement, as the dispatcher would have."""
+        assert self.hub is not None
+        shard = Shard(worker, f"{worker}-uid", base or Base())
+        decision = Placement(self.hub["metadata"]["uid"], attempt, (shard,))
+        self.write(placement.patch(self.hub, decision, NOW))
+
+    def mirror(self, worker: str = "east", attempt: int = 1, **status: Any) -> None:
+        """Put the mirror of an attempt on a worker, with a status."""
+        assert self.hub is not None
+        marks = self.view().marks(worker, self.hub["metadata"]["uid"], attempt)
+        made = job.mirror(self.hub, marks, Base())
+        made["metadata"] |= {"uid": f"mirror-{worker}-{attempt}", "resourceVersion": "7"}
+        self.mirrors[worker] = {**made, "status": status}
+
+    def write(self, patch: Obj) -> None:
+        """Change the hub object as a merge patch does."""
+        self.hub = merge_patch.apply(self.hub, patch)
+
+    def settle(self) -> Step:
+        """Carry out what is only a matter of the hub or of a create, and return what comes then."""
+        for _ in range(10):
+            step = self.next()
+            if isinstance(step, Record | WriteStatus):
+                self.write(step.patch)
+            elif isinstance(step, CreateMirror):
+                self.mirrors[step.worker] = step.obj
+            else:
+                return step
+        raise AssertionError("the decisions go round in circles")
