@@ -107,6 +107,7 @@ async def test_our_own_writes_are_seen_at_once(cluster: Client, namespace: str) 
             assert informer.get(key) is None
 
 
+@pytest.mark.timeout(60)
 @pytest.mark.kube(assets.OLDEST)
 async def test_the_oldest_server_is_listed_and_watched() -> None:
     async with (

@@ -45,7 +45,7 @@ NEEDED = (
 async def check(hub: Client, lease_namespace: str) -> None:
     """Raise `BadInput` if the hub is too old, lacks our CRDs, or does not let us work."""
     await _check_version(hub)
-    await _check_crds(hub)
+    await check_kinds(hub)
     missing = [
         f"{verb} {resource}{'/' if subresource else ''}{subresource}"
         for resource, subresource, verbs in NEEDED
@@ -90,7 +90,8 @@ async def _check_version(hub: Client) -> None:
         )
 
 
-async def _check_crds(hub: Client) -> None:
+async def check_kinds(hub: Client) -> None:
+    """Raise `BadInput` if the hub does not serve our kinds."""
     try:
         served = await hub.raw(f"/apis/{WORKERS.api_version}")
     except errors.NotFound:
