@@ -4,6 +4,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
 
+from jobferry.clock import Seconds
 from jobferry.core import times, view
 from jobferry.kube import errors
 from jobferry.kube.cache import Change
@@ -22,6 +23,9 @@ from jobferry.workers.resource import WORKERS, WorkerHead
 from jobferry.workers.source import Rules
 
 AT_A_TIME = 8
+
+AFTER_CRASH: Seconds = 30.0
+"""A link that crashed would most likely crash again at once."""
 
 
 class Workers:
@@ -150,7 +154,16 @@ class Workers:
             on_mirror=self._on_mirror,
             on_state=self._note_state,
         )
-        self._links[name] = link, self._tasks.start(f"worker {name}", link.run)
+        run = self._tasks.start(
+            f"worker {name}", link.run, on_failure=lambda _: self._crashed(name)
+        )
+        self._links[name] = link, run
+
+    def _crashed(self, name: str) -> None:
+        """Begin anew with a worker whose link had a bug to stumble over; the others go on meanwhile."""
+        del self._links[name]
+        self._queue.add_after(name, AFTER_CRASH)
+        self._on_change(name)
 
     async def _write_status(self, item: Item[WorkerHead], state: State) -> None:
         obj = item.object()
