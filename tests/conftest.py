@@ -93,8 +93,9 @@ def _end_when_overdue(item: pytest.Item) -> None:
         return
     marker = item.get_closest_marker("timeout")
     general = item.config.getoption("timeout") or item.config.getini("timeout")
-    # A little before pytest-timeout: its signal, in the middle of our own timer, would be the end of both.
-    limit = 0.95 * float(marker.args[0] if marker and marker.args else general)
+    limit = float(marker.args[0] if marker and marker.args else general)
+    # Long before pytest-timeout: its signal, in the middle of our own timer, would be the end of both.
+    item.add_marker(pytest.mark.timeout(3 * limit, func_only=True), append=False)
 
     @functools.wraps(function)
     async def limited(*args: object, **kwargs: object) -> None:

@@ -11,6 +11,12 @@ MANAGER = "jobferry.io/dispatcher"
 FOREVER = float("inf")
 """How long a pod runs that ends only if it is made to."""
 
+NORTH_FIRST: dict[str, Any] = {
+    "placement": "Ordered",
+    "workers": {"order": ["north", "south"]},
+}
+"""What a Queue says that uses the second of the lab's workers only if it must."""
+
 
 def job(
     name: str,
@@ -73,3 +79,13 @@ ready = holds("Ready")
 def ended(obj: Obj) -> bool:
     """Hold if the Job is Complete or Failed."""
     return complete(obj) or failed(obj)
+
+
+def lost(worker: Obj) -> bool:
+    """Hold if a Worker is not connected any more."""
+    return condition(worker, "Connected").get("status") == "False"
+
+
+def attempt(obj: Obj) -> int:
+    """Return for the how many-th time a Job was placed."""
+    return int(condition(obj, "Placed")["message"].split()[1])

@@ -89,23 +89,28 @@ class Lab:
     @asynccontextmanager
     async def standby(self, **changes: Any) -> AsyncIterator[None]:
         """Run a dispatcher during the block."""
-        hub = self.fleet.client("west", DISPATCHER)
-        chosen = replace(Settings(), **changes)
-        async with hub, supervise.tasks("lab", clock=hub.clock) as tasks:
-            tasks.start("dispatcher", lambda: dispatch(hub, chosen))
+        async with supervise.tasks("standby", clock=self.world.hub.clock) as tasks:
+            tasks.start("dispatcher", lambda: self.replica(**changes))
             yield
+
+    async def replica(self, *, network: Proxy | None = None, **changes: Any) -> None:
+        """Run a dispatcher until cancelled; `network` is between it and the hub."""
+        access = self.fleet.planes["west"].access(DISPATCHER)
+        if network is not None:
+            access = replace(access, server=replace(access.server, url=network.url))
+        async with connect(access, name="west", clock=self.world.hub.clock) as hub:
+            await dispatch(hub, replace(Settings(), **changes))
 
     @asynccontextmanager
     async def doomed(self, lease: str) -> AsyncIterator[None]:
         """Run a dispatcher during the block, then cut all its connections at once, as a kill does."""
-        access = self.fleet.planes["west"].access(DISPATCHER)
-        async with Proxy(access.server.url) as network:
-            through = replace(access, server=replace(access.server, url=network.url))
-            hub = connect(through, name="west", clock=self.world.hub.clock)
-            settings = Settings(lease=Lease(name=lease))
-            async with hub, supervise.tasks("doomed", clock=hub.clock) as tasks:
-                tasks.start("dispatcher", lambda: dispatch(hub, settings))
+        async with self.network() as network:
+            async with self.standby(network=network, lease=Lease(name=lease)):
                 yield
                 await network.cut()
                 for proxy in self.proxies.values():
                     proxy.drop()
+
+    def network(self) -> Proxy:
+        """Return a network to the hub that can be cut."""
+        return Proxy(self.fleet.planes["west"].url)

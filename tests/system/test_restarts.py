@@ -1,14 +1,18 @@
 """Dispatchers that are stopped, killed or replaced: the same end is reached, and nothing runs twice."""
 
 import random
+from functools import partial
 
 import pytest
 
 from jobferry.clock import SystemClock, sleep
+from jobferry.runtime import supervise
 from tests.system.jobs import FOREVER, complete, count, job, runs
 from tests.system.lab import BRISK, Lab
 
 pytestmark = pytest.mark.kube
+
+CLOCK = SystemClock()
 
 
 async def test_a_dispatcher_that_starts_again_goes_on_where_it_was(lab: Lab) -> None:
@@ -30,13 +34,35 @@ async def test_a_dispatcher_that_starts_again_goes_on_where_it_was(lab: Lab) -> 
 async def test_another_dispatcher_takes_over_when_the_first_one_stops(lab: Lab) -> None:
     world = lab.world
     await lab.add_workers()
-    async with lab.dispatcher(lease=BRISK):
-        async with lab.standby(lease=BRISK):
-            await world.run(job("a", seconds=FOREVER), runs(1))
+    async with supervise.tasks("replicas", clock=CLOCK) as tasks:
+        first = tasks.start("first", partial(lab.replica, lease=BRISK))
+        await world.run(job("a", seconds=FOREVER), runs(1))
+        tasks.start("second", partial(lab.replica, lease=BRISK))
+
+        await first.stop()
+
         await world.run(job("b"), complete)
         await world.finish_pod(await world.where("a"), "a")
         await world.until("a", complete)
-    assert sum((await world.pods("a")).values()) == 1
+        assert sum((await world.pods("a")).values()) == 1
+
+
+async def test_another_dispatcher_takes_over_when_the_first_one_is_cut_off(lab: Lab) -> None:
+    world = lab.world
+    await lab.add_workers()
+    async with lab.network() as network, supervise.tasks("replicas", clock=CLOCK) as tasks:
+        tasks.start("first", partial(lab.replica, lease=BRISK, network=network))
+        await world.run(job("a", seconds=FOREVER), runs(1))
+        tasks.start("second", partial(lab.replica, lease=BRISK))
+
+        await network.cut()
+        await world.run(job("b"), complete)
+        await network.mend()
+
+        await world.finish_pod(await world.where("a"), "a")
+        await world.until("a", complete)
+        for name in ("a", "b"):
+            assert sum((await world.pods(name)).values()) == 1
 
 
 @pytest.mark.timeout(60)
@@ -51,7 +77,7 @@ async def test_jobs_complete_exactly_once_though_dispatchers_are_killed_all_the_
 
     for life in range(20):
         async with lab.doomed(f"life-{life}"):
-            await sleep(SystemClock(), chance.uniform(0.05, 0.4))
+            await sleep(CLOCK, chance.uniform(0.05, 0.4))
 
     async with lab.dispatcher():
         for name in names:

@@ -63,6 +63,7 @@ class Workers:
         self._queue: WorkQueue[str] = WorkQueue(self._clock)
         self._links: dict[str, tuple[Link, supervise.Child]] = {}
         self._tasks: supervise.Supervisor | None = None
+        self._told: dict[str, tuple[str, State, str | None]] = {}
         self._is_cut_off = False
         self._was_cut_off_at: datetime | None = None
 
@@ -79,6 +80,7 @@ class Workers:
 
     def look_at_all(self) -> None:
         """Write the state of every worker to its object, now that it is for us to do so."""
+        self._told.clear()
         for item in self.objects:
             self._queue.add(item.key.name)
 
@@ -131,6 +133,7 @@ class Workers:
             del self._links[name]
             self._on_change(name)
         if item is None:
+            self._told.pop(name, None)
             return DONE
         if name not in self._links:
             self._start(item)
@@ -166,16 +169,20 @@ class Workers:
         self._on_change(name)
 
     async def _write_status(self, item: Item[WorkerHead], state: State) -> None:
-        obj = item.object()
-        status = obj.get("status") or {}
-        wanted = _status(status, state, self._twin(item.key.name), self._clock.now())
-        if {key: status.get(key) for key in wanted} == wanted:
+        """Say how it stands, once: other dispatchers may see it otherwise, and must not be contradicted."""
+        name = item.key.name
+        news = item.uid, state, self._twin(name)
+        if self._told.get(name) == news:
             return
-        with suppress(errors.NotFound):
-            answer = await self._hub.patch(
-                WORKERS, item.key.name, {"status": wanted}, subresource="status"
-            )
-            self.objects.absorb(answer)
+        status = item.object().get("status") or {}
+        wanted = _status(status, state, self._twin(name), self._clock.now())
+        if {key: status.get(key) for key in wanted} != wanted:
+            with suppress(errors.NotFound):
+                answer = await self._hub.patch(
+                    WORKERS, name, {"status": wanted}, subresource="status"
+                )
+                self.objects.absorb(answer)
+        self._told[name] = news
 
 
 _SAME = "it is the same cluster as Worker "

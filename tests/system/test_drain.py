@@ -1,0 +1,148 @@
+"""Workers that take no more work, or give theirs away."""
+
+import pytest
+
+from jobferry.kube.calls import Scope
+from jobferry.kube.informer import Informer
+from jobferry.kube.items import Head
+from jobferry.kube.resources import JOBS, PODS
+from jobferry.objects import Obj
+from jobferry.runtime import supervise
+from tests.system.jobs import (
+    FOREVER,
+    NORTH_FIRST,
+    attempt,
+    complete,
+    condition,
+    count,
+    counts,
+    is_there,
+    job,
+    runs,
+)
+from tests.system.lab import Lab
+from tests.system.world import World, named, until_none
+
+pytestmark = pytest.mark.kube
+
+
+async def test_a_worker_that_takes_nothing_new_keeps_what_it_has(lab: Lab) -> None:
+    world = lab.world
+    await lab.add_workers()
+    queue = await world.queue("north-first", **NORTH_FIRST)
+    async with lab.dispatcher():
+        await world.run(job("old", queue=queue, seconds=FOREVER), runs(1))
+
+        await lab.edit_worker("north", drain="NoNewWork")
+        await lab.worker("north", lambda obj: obj["spec"]["drain"] == "NoNewWork")
+        await world.run(job("new", queue=queue), complete)
+
+        assert await world.where("new") == "south"
+        await world.finish_pod("north", "old")
+        assert attempt(await world.until("old", complete)) == 1
+
+
+async def test_a_drained_worker_gives_its_work_away_and_pods_never_overlap(
+    lab: Lab,
+) -> None:
+    world = lab.world
+    await lab.add_workers()
+    queue = await world.queue("north-first", **NORTH_FIRST)
+    spec = job("a", queue=queue, seconds=FOREVER, completions=3, parallelism=2)
+    async with lab.dispatcher(), Overlap(world) as overlap:
+        await world.run(spec, runs(2))
+        await world.finish_pod("north", "a")
+        await world.until("a", counts(succeeded=1, ready=2))
+
+        await lab.edit_worker("north", drain="MoveAway")
+
+        moved = await world.mirror("a", runs(2), attempt=2)
+        assert await world.where("a", attempt=2) == "south"
+        assert moved["spec"]["completions"] == 2
+        assert not overlap.seen
+        await until_none(world.workers["north"], named(JOBS, "a", world.namespace))
+        for _ in range(2):
+            await world.finish_pod("south", "a")
+        done = await world.until("a", complete)
+        assert count(done, "succeeded") == 3
+        assert count(done, "failed") == 0
+
+
+class Overlap:
+    """Watches the pods on all workers, and notes if they run on two of them at once."""
+
+    def __init__(self, world: World) -> None:
+        self.seen = False
+        scope = Scope(resource=PODS, namespace=world.namespace)
+        self._informers = [Informer(each, scope, Head) for each in world.workers.values()]
+        for informer in self._informers:
+            informer.listen(self._look)
+        self._tasks = supervise.tasks("overlap", clock=world.hub.clock)
+
+    async def __aenter__(self) -> "Overlap":
+        tasks = await self._tasks.__aenter__()
+        for informer in self._informers:
+            tasks.start("informer", informer.run)
+            await informer.synced.wait()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._tasks.__aexit__(None, None, None)
+
+    def _look(self, _: object) -> None:
+        busy = [
+            any(map(_is_busy, (item.object() for item in each))) for each in self._informers
+        ]
+        self.seen |= sum(busy) > 1
+
+
+def _is_busy(pod: Obj) -> bool:
+    return pod["status"]["phase"] in {"Pending", "Running"}
+
+
+async def test_the_only_worker_keeps_its_work_though_it_is_drained(lab: Lab) -> None:
+    world = lab.world
+    await lab.add_worker("north")
+    async with lab.dispatcher():
+        await world.run(job("a", seconds=FOREVER), runs(1))
+
+        await lab.edit_worker("north", drain="MoveAway")
+        await world.submit(job("b"))
+        await world.finish_pod("north", "a")
+
+        assert attempt(await world.until("a", complete)) == 1
+        assert condition(await world.until("b", is_there), "Placed") == {}
+
+
+async def test_a_worker_holds_no_more_than_it_may(lab: Lab) -> None:
+    world = lab.world
+    await lab.add_worker("north", maxMirrors=1)
+    await lab.add_worker("south")
+    queue = await world.queue("north-first", **NORTH_FIRST)
+    async with lab.dispatcher():
+        await world.run(job("a", queue=queue, seconds=FOREVER), runs(1))
+        await world.run(job("b", queue=queue), complete)
+        assert await world.where("a") == "north"
+        assert await world.where("b") == "south"
+
+        await world.finish_pod("north", "a")
+        await world.until("a", complete)
+
+        await world.run(job("c", queue=queue), complete)
+        assert await world.where("c") == "north"
+
+
+async def test_an_api_server_that_is_slow_to_answer_delays_nothing_for_good(
+    lab: Lab,
+) -> None:
+    world = lab.world
+    await lab.add_worker("south")
+    async with lab.dispatcher():
+        lab.proxies["south"].freeze()
+        await world.submit(job("a"))
+        await world.where("a")
+
+        lab.proxies["south"].thaw()
+
+        await world.until("a", complete)
+        assert await world.pods("a") == {"south": 1}

@@ -1,0 +1,215 @@
+"""Workers that are out of reach: unseen is not dead."""
+
+from typing import Any
+
+import pytest
+
+from jobferry.clock import SystemClock, sleep
+from jobferry.core import times
+from jobferry.kube.informer import Informer
+from jobferry.kube.items import Head
+from jobferry.kube.resources import JOBS
+from jobferry.runtime import supervise
+from jobferry.workers.resource import WORKERS
+from tests.system.jobs import (
+    FOREVER,
+    NORTH_FIRST,
+    attempt,
+    complete,
+    condition,
+    count,
+    failed,
+    job,
+    lost,
+    runs,
+)
+from tests.system.lab import Lab
+from tests.system.world import named, until_none
+
+pytestmark = pytest.mark.kube
+
+SOON: dict[str, Any] = {**NORTH_FIRST, "onWorkerLost": {"action": "Move", "afterSeconds": 1}}
+WAITING: dict[str, Any] = {**NORTH_FIRST, "onWorkerLost": {"action": "Wait"}}
+
+
+async def test_a_brief_drop_moves_nothing_and_nothing_is_missed(lab: Lab) -> None:
+    world = lab.world
+    await lab.add_workers()
+    queue = await world.queue("north-first", **NORTH_FIRST)
+    async with lab.dispatcher():
+        await world.run(job("a", queue=queue, seconds=FOREVER), runs(1))
+
+        await lab.proxies["north"].cut()
+        await lab.worker("north", lost)
+        await world.finish_pod("north", "a")
+        await lab.proxies["north"].mend()
+
+        done = await world.until("a", complete)
+        assert condition(done, "Placed")["message"].startswith("attempt 1 on north")
+        assert await world.pods("a") == {"north": 1}
+
+
+async def test_other_workers_go_on_while_one_is_frozen(lab: Lab) -> None:
+    world = lab.world
+    await lab.add_workers()
+    async with lab.dispatcher():
+        lab.proxies["north"].freeze()
+
+        names = [f"job-{number}" for number in range(6)]
+        for name in names:
+            await world.submit(job(name))
+
+        there = [name for name in names if await world.where(name) == "south"]
+        assert there
+        for name in there:
+            await world.until(name, complete)
+        lab.proxies["north"].thaw()
+        for name in names:
+            await world.until(name, complete)
+            assert sum((await world.pods(name)).values()) == 1
+
+
+async def test_work_of_a_lost_worker_moves_with_what_it_has_earned(lab: Lab) -> None:
+    world = lab.world
+    await lab.add_workers()
+    queue = await world.queue("soon", **SOON)
+    spec = job("a", queue=queue, seconds=FOREVER, completions=3, parallelism=2, backoffLimit=4)
+    async with lab.dispatcher():
+        await world.run(spec, runs(2))
+        await world.finish_pod("north", "a")
+        before = await world.until("a", lambda obj: count(obj, "succeeded") == 1)
+
+        await lab.proxies["north"].cut()
+        moved = await world.mirror("a", runs(2), attempt=2)
+        assert await world.where("a", attempt=2) == "south"
+        assert moved["spec"]["completions"] == 2
+        after = await world.until("a", runs(2))
+        assert count(after, "succeeded") == 1
+        assert after["status"]["startTime"] == before["status"]["startTime"]
+
+        await lab.proxies["north"].mend()
+        await until_none(world.workers["north"], named(JOBS, "a", world.namespace))
+        for _ in range(2):
+            await world.finish_pod("south", "a")
+        assert count(await world.until("a", complete), "succeeded") == 3
+
+
+async def test_what_a_lost_worker_has_left_of_the_limits_goes_with_its_work(
+    lab: Lab,
+) -> None:
+    world = lab.world
+    await lab.add_workers()
+    queue = await world.queue("soon", **SOON)
+    limits: dict[str, Any] = {"backoffLimit": 4, "activeDeadlineSeconds": 600}
+    async with lab.dispatcher():
+        await world.run(job("a", queue=queue, seconds=FOREVER, **limits), runs(1))
+
+        await lab.proxies["north"].cut()
+
+        moved = await world.mirror("a", attempt=2)
+        assert moved["spec"]["backoffLimit"] == 4
+        assert 570 < moved["spec"]["activeDeadlineSeconds"] < 600
+
+
+async def test_a_job_whose_deadline_is_over_when_its_worker_is_lost_has_failed(
+    lab: Lab,
+) -> None:
+    world = lab.world
+    await lab.add_workers()
+    lost_after = {"action": "Move", "afterSeconds": 4}
+    queue = await world.queue("later", **NORTH_FIRST, onWorkerLost=lost_after)
+    async with lab.dispatcher():
+        brief = job("a", queue=queue, seconds=FOREVER, activeDeadlineSeconds=4)
+        await world.run(brief, runs(1))
+
+        await lab.proxies["north"].cut()
+
+        done = await world.until("a", failed)
+        assert condition(done, "Failed")["reason"] == "DeadlineExceeded"
+        assert await world.pods("a") in ({}, {"north": 1})
+
+
+async def test_nothing_moves_if_the_queue_says_to_wait(lab: Lab) -> None:
+    world = lab.world
+    await lab.add_workers()
+    queue = await world.queue("waiting", **WAITING)
+    async with lab.dispatcher():
+        await world.run(job("a", queue=queue, seconds=FOREVER), runs(1))
+        await lab.proxies["north"].cut()
+        await lab.worker("north", lost)
+        await world.run(job("b", queue=queue), complete)  # meanwhile it would have been seen to
+
+        await lab.proxies["north"].mend()
+        await world.finish_pod("north", "a")
+
+        assert attempt(await world.until("a", complete)) == 1
+
+
+async def test_nothing_moves_if_most_workers_are_lost_at_once(lab: Lab) -> None:
+    world = lab.world
+    await lab.add_workers()
+    queue = await world.queue("soon", **SOON)
+    async with lab.dispatcher():
+        await world.run(job("a", queue=queue, seconds=FOREVER), runs(1))
+        for proxy in lab.proxies.values():
+            await proxy.cut()
+        for name in lab.proxies:
+            await lab.worker(name, lost)
+        await sleep(SystemClock(), 2)  # the time after which it would have moved
+
+        await lab.proxies["north"].mend()
+        await lab.proxies["south"].mend()
+        await world.finish_pod("north", "a")
+
+        assert attempt(await world.until("a", complete)) == 1
+
+
+async def test_the_time_starts_anew_when_we_are_not_cut_off_any_more(lab: Lab) -> None:
+    world, clock = lab.world, SystemClock()
+    await lab.add_workers()
+    lost_after = {"action": "Move", "afterSeconds": 2}
+    queue = await world.queue("later", **NORTH_FIRST, onWorkerLost=lost_after)
+    async with lab.dispatcher():
+        await world.run(job("a", queue=queue, seconds=FOREVER), runs(1))
+        for proxy in lab.proxies.values():
+            await proxy.cut()
+        for name in lab.proxies:
+            await lab.worker(name, lost)
+        await sleep(clock, 2)
+
+        await lab.proxies["south"].mend()
+        await lab.worker("south")
+        began = clock.monotonic()
+
+        assert await world.where("a", attempt=2) == "south"
+        assert clock.monotonic() - began > 1
+
+
+async def test_several_dispatchers_agree_on_what_they_say_about_a_worker(lab: Lab) -> None:
+    await lab.add_worker("south")
+    await lab.proxies["south"].cut()
+    hub, versions = lab.world.hub, []
+    informer = Informer(hub, named(WORKERS, "south"), Head)
+    informer.listen(lambda change: versions.append(change.item.head.metadata.resource_version))
+    async with supervise.tasks("follow", clock=hub.clock) as tasks:
+        tasks.start("informer", informer.run)
+        async with lab.standby():
+            await lab.worker("south", lost)
+            await sleep(hub.clock, 1)  # the second one misses it later than the first
+            async with lab.standby(managed_by=("example.com/other",)):
+                await sleep(hub.clock, 1)
+                assert len(versions) < 10
+
+
+async def test_a_worker_that_is_lost_says_since_when(lab: Lab) -> None:
+    await lab.add_workers()
+    async with lab.dispatcher():
+        before = SystemClock().now()
+        await lab.proxies["north"].cut()
+
+        worker = await lab.worker("north", lambda obj: obj["status"].get("lostSince"))
+
+        since = times.instant(worker["status"]["lostSince"])
+        assert abs((since - before).total_seconds()) < 3
+        await lab.proxies["north"].mend()
+        await lab.worker("north", lambda obj: not obj["status"].get("lostSince"))
