@@ -104,12 +104,12 @@ class Lab:
     @asynccontextmanager
     async def doomed(self, lease: str) -> AsyncIterator[None]:
         """Run a dispatcher during the block, then cut all its connections at once, as a kill does."""
-        async with self.network() as network:
-            async with self.standby(network=network, lease=Lease(name=lease)):
-                yield
-                await network.cut()
-                for proxy in self.proxies.values():
-                    proxy.drop()
+        hub = self.network()
+        async with hub, self.standby(network=hub, lease=Lease(name=lease)):
+            yield
+            await hub.cut()
+            for proxy in self.proxies.values():
+                proxy.drop()
 
     def network(self) -> Proxy:
         """Return a network to the hub that can be cut."""
