@@ -16,12 +16,12 @@ from dataclasses import asdict, dataclass, replace
 from importlib import metadata
 from itertools import count
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from bench import contenders, jobs, report
-from bench.run import FILLED, Figures, Task, new_event_loop
+from bench.run import FILLED, Figures, Task, Work, new_event_loop
 from jobferry.clock import SystemClock
 from jobferry.errors import BadInput, Error
 from jobferry.kube.client import Client, connect
@@ -72,22 +72,33 @@ class Bench:
             first = number % len(names)
             for name in [*names[first:], *names[:first]]:
                 _say(f"Round {number + 1} of {self._sizes.rounds}: {name}.")
-                rounds[name].append(await self._cache(name) | await self._patch(name))
+                figures = await self._cache(name) | await self._replay(name)
+                rounds[name].append(figures | await self._patch(name))
         return rounds
 
     async def _cache(self, contender: str) -> Figures:
         task = self._task("cache", contender, self._sizes.objects)
-        async with _process(task) as output:
+        async with _process(task) as (_, output):
             if await output.readline() != FILLED:
                 raise Failed(f"{contender}: could not list the Jobs")
             await jobs.update(self._client, task.count, task.serial)
             return _figures(contender, await output.readline())
 
-    async def _patch(self, contender: str) -> Figures:
-        async with _process(self._task("patch", contender, self._sizes.patches)) as output:
+    async def _replay(self, contender: str) -> Figures:
+        task = self._task("replay", contender, self._sizes.objects)
+        async with _process(task) as (given, output):
+            if await output.readline() != FILLED:
+                raise Failed(f"{contender}: could not list the Jobs")
+            await jobs.update(self._client, task.count, task.serial)
+            given.write(b"go\n")
             return _figures(contender, await output.readline())
 
-    def _task(self, work: Literal["cache", "patch"], contender: str, size: int) -> Task:
+    async def _patch(self, contender: str) -> Figures:
+        task = self._task("patch", contender, self._sizes.patches)
+        async with _process(task) as (_, output):
+            return _figures(contender, await output.readline())
+
+    def _task(self, work: Work, contender: str, size: int) -> Task:
         return Task(
             work=work,
             contender=contender,
@@ -99,14 +110,18 @@ class Bench:
 
 
 @asynccontextmanager
-async def _process(task: Task) -> AsyncIterator[asyncio.StreamReader]:
-    """Start a process that does a task, and give what it prints."""
+async def _process(
+    task: Task,
+) -> AsyncIterator[tuple[asyncio.StreamWriter, asyncio.StreamReader]]:
+    """Start a process that does a task, and give what it reads and what it prints."""
     command = [sys.executable, "-m", "bench.run", msgspec.json.encode(task).decode()]
-    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
-    assert process.stdout is not None  # noqa: S101 (it is a pipe)
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe)
+    assert process.stdin is not None  # noqa: S101 (it is a pipe)
+    assert process.stdout is not None  # noqa: S101 (so is this)
     try:
         async with asyncio.timeout(WITHIN):
-            yield process.stdout
+            yield process.stdin, process.stdout
             await process.wait()
     except TimeoutError:
         raise Failed(f"{task.contender}: not done after {WITHIN:g} s") from None

@@ -23,6 +23,8 @@ except ImportError:  # it is not for every platform
 FILLED = b"filled\n"
 """What asks for the updates."""
 
+Work = Literal["cache", "replay", "patch"]
+
 Figures = dict[str, float]
 """What was measured, by the names in bench.report."""
 
@@ -30,7 +32,7 @@ Figures = dict[str, float]
 class Task(msgspec.Struct, frozen=True, kw_only=True):
     """What a process is to do."""
 
-    work: Literal["cache", "patch"]
+    work: Work
     contender: str
     kubeconfig: str
     count: int
@@ -67,6 +69,19 @@ async def cache(task: Task, contender: Contender) -> Figures:
     }
 
 
+async def replay(task: Task, contender: Contender) -> Figures:
+    """Watch one update of each Job, all made before: as fast as the server sends them."""
+    await contender.fill()
+    await contender.pause()
+    sys.stdout.buffer.write(FILLED)
+    sys.stdout.flush()
+    await asyncio.to_thread(sys.stdin.readline)  # the updates are there
+    gc.collect()
+    cpu = time.process_time()
+    await contender.follow(task.count)
+    return {"replay_cpu_us": (time.process_time() - cpu) / task.count * 1e6}
+
+
 async def patch(task: Task, contender: Contender) -> Figures:
     """Send status patches, several in flight."""
     body = jobs.status(task.serial)
@@ -83,6 +98,7 @@ async def patch(task: Task, contender: Contender) -> Figures:
 
 WORK: dict[str, Callable[[Task, Contender], Coroutine[Any, Any, Figures]]] = {
     "cache": cache,
+    "replay": replay,
     "patch": patch,
 }
 

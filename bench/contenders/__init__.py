@@ -23,6 +23,10 @@ class Contender(Protocol):
         """Take every Job into the cache."""
         ...
 
+    async def pause(self) -> None:
+        """Stop watching, if it has begun; `follow` goes on from there."""
+        ...
+
     async def follow(self, updates: int) -> None:
         """Watch until that many updates have been taken into the cache."""
         ...

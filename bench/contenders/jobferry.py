@@ -31,7 +31,15 @@ class Jobferry:
         self._running = asyncio.create_task(self._informer.run())
         await self._while_running(self._informer.synced)
 
+    async def pause(self) -> None:
+        assert self._running is not None  # noqa: S101 (the cache is filled first)
+        self._running.cancel()
+        await asyncio.wait({self._running})
+        self._running = None
+
     async def follow(self, updates: int) -> None:
+        if self._running is None:
+            self._running = asyncio.create_task(self._informer.run())
         left = len(self._informer) + updates  # a listener is first told what is there
         over = asyncio.Event()
 

@@ -26,6 +26,9 @@ class KubernetesAsyncio:
             self._jobs[job.metadata.namespace, job.metadata.name] = job
         self._version = jobs.metadata.resource_version
 
+    async def pause(self) -> None:
+        """It watches only while it is told to."""
+
     async def follow(self, updates: int) -> None:
         async with Watch().stream(
             self._batch.list_namespaced_job, NAMESPACE, resource_version=self._version

@@ -25,6 +25,9 @@ class Lightkube:
             self._jobs[job.metadata.namespace, job.metadata.name] = job
         self._version = jobs.resourceVersion
 
+    async def pause(self) -> None:
+        """It watches only while it is told to."""
+
     async def follow(self, updates: int) -> None:
         watch = self._client.watch(Job, namespace=NAMESPACE, resource_version=self._version)
         async for _, job in watch:
