@@ -52,10 +52,6 @@ class Kind(Protocol):
         """Compare the hub object with its mirror and with what was forwarded."""
         ...
 
-    def never_ran(self, obj: Obj) -> bool:
-        """Tell whether no pod of it can have done anything."""
-        ...
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Worker:
