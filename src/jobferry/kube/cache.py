@@ -50,13 +50,14 @@ class Cache(Generic[H]):
 
     def put(self, item: Item[H]) -> list[Change[H]]:
         """Take in a state of an object, unless a later one is known."""
-        before = self._items.get(item.key)
+        key = item.key
+        before = self._items.get(key)
         if item.uid in self._gone or (before is not None and before.version >= item.version):
             return []
         if before is not None and before.uid != item.uid:
             # Deleted and made again under the same name while we were not looking.
-            return [self._drop(before), self._store(item)]
-        return [self._store(item)]
+            return [self._drop(before), self._store(key, None, item)]
+        return [self._store(key, before, item)]
 
     def remove(self, key: Key, version: int) -> list[Change[H]]:
         """Take note that at `version` there was no such object."""
@@ -96,9 +97,7 @@ class Cache(Generic[H]):
         self._gone &= uids
         return changes
 
-    def _store(self, item: Item[H]) -> Change[H]:
-        key = item.key
-        before = self._items.get(key)
+    def _store(self, key: Key, before: Item[H] | None, item: Item[H]) -> Change[H]:
         if before is not None:
             self._unindex(key, before)
         self._items[key] = item

@@ -1,6 +1,7 @@
 """Opens connections to an API server: TCP, proxies, TLS."""
 
 import asyncio
+import errno
 import ipaddress
 import os
 import socket
@@ -58,13 +59,9 @@ async def dial(server: Server, context: ssl.SSLContext | None) -> Connection:
         if server.proxy_url is None
         else await _via(server.proxy_url, host, port)
     )
+    connection = Connection(url.netloc.rpartition("@")[2], url.path.rstrip("/"))
     try:
-        _, connection = await asyncio.get_running_loop().create_connection(
-            lambda: Connection(url.netloc.rpartition("@")[2], url.path.rstrip("/")),
-            sock=sock,
-            ssl=context,
-            server_hostname=name if context else None,
-        )
+        await _set_up(connection, sock, context, name)
     except ssl.SSLCertVerificationError as error:
         raise errors.Untrusted(
             f"the certificate of {server.url} is not trusted: {error.verify_message}"
@@ -77,6 +74,23 @@ async def dial(server: Server, context: ssl.SSLContext | None) -> Connection:
             f"{server.url} hung up while TLS was set up: {reason}"
         ) from error
     return connection
+
+
+async def _set_up(
+    connection: Connection, sock: socket.socket, context: ssl.SSLContext | None, name: str
+) -> None:
+    loop = asyncio.get_running_loop()
+    raw, _ = await loop.create_connection(lambda: connection, sock=sock)
+    if context is None:
+        return
+    try:
+        secure = await loop.start_tls(raw, connection, context, server_hostname=name)
+    except BaseException:
+        raw.abort()
+        raise
+    if secure is None or secure.is_closing():
+        raise ConnectionResetError(errno.ECONNRESET, "it closed the connection")
+    connection.secure(secure)
 
 
 def _checked(host: str) -> str:

@@ -11,12 +11,17 @@ from typing import cast
 
 import httptools
 
+from jobferry.clock import Seconds
 from jobferry.errors import BadInput, Error
 from jobferry.kube import errors
 from jobferry.kube.wire import Answer, Request
 
 HIGH_WATER = 1 << 20
 """Bytes of an unread body at which the peer is made to wait."""
+
+PACE: Seconds = 0.002
+"""A stream is read at most this often: for a change that comes alone the reading costs far more than the
+change, and those that come within so short a time are taken together."""
 
 INFORMATIONAL = 200
 """Codes below it announce an answer; they are none."""
@@ -56,9 +61,14 @@ class Reply:
         return Answer(self.code, self.headers, self._take())
 
     @property
+    def is_stream(self) -> bool:
+        """Whether the body is read while it comes in."""
+        return self.has_head and not self._wants_all and not self.is_complete
+
+    @property
     def is_too_full(self) -> bool:
         """Whether the peer should wait until somebody has read."""
-        return self.size > HIGH_WATER and not self._wants_all and not self.is_complete
+        return self.size > HIGH_WATER and self.is_stream
 
     def add(self, chunk: bytes) -> None:
         """Take in a part of the body."""
@@ -93,9 +103,9 @@ class Reply:
 
     def _take(self) -> bytes:
         chunks, self._chunks = self._chunks, []
-        if self.is_too_full:
+        was_too_full, self.size = self.is_too_full, 0
+        if was_too_full:
             self._resume()
-        self.size = 0
         return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
 
@@ -110,6 +120,9 @@ class Connection(asyncio.Protocol):
         self._host = host
         self._prefix = prefix
         self._transport: asyncio.Transport | None = None
+        self._source: asyncio.Transport | None = None
+        self._is_paused = False
+        self._pause_end: asyncio.TimerHandle | None = None
         self._parser = httptools.HttpResponseParser(self)
         self._reply: Reply | None = None
         self._ends_with_connection = False
@@ -131,17 +144,22 @@ class Connection(asyncio.Protocol):
             self._transport.write(data)
         return reply
 
+    def secure(self, transport: asyncio.Transport) -> None:
+        """Write through TLS from now on; reading is still paused and resumed below it."""
+        self._transport = transport
+
     def close(self) -> None:
         """Drop the connection at once, whatever is under way."""
         self.is_open = False
+        self._end_pause()
         if self._transport is not None:
             self._transport.abort()
 
     # What asyncio calls.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the way to write."""
-        self._transport = cast("asyncio.Transport", transport)
+        """Keep the way to write, and to make the peer wait."""
+        self._transport = self._source = cast("asyncio.Transport", transport)
         self.is_open = True
 
     def data_received(self, data: bytes) -> None:
@@ -151,6 +169,8 @@ class Connection(asyncio.Protocol):
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
             self._fail(errors.Unreachable(f"the server does not speak HTTP/1.1: {error}"))
             self.close()
+        if self._reply is not None and self._reply.is_stream:
+            self._pause()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Tell whoever waits for the rest of an answer."""
@@ -190,12 +210,9 @@ class Connection(asyncio.Protocol):
             reply.wake()
 
     def on_body(self, body: bytes) -> None:
-        """Pass on a part of the body; make the peer wait when nobody reads it."""
-        if self._reply is None:
-            return
-        self._reply.add(body)
-        if self._reply.is_too_full and self._transport is not None:
-            self._transport.pause_reading()
+        """Pass on a part of the body."""
+        if self._reply is not None:
+            self._reply.add(body)
 
     def on_message_complete(self) -> None:
         """Finish the exchange; the connection may serve the next one."""
@@ -203,20 +220,36 @@ class Connection(asyncio.Protocol):
         if reply is None or not reply.has_head:
             return
         self._reply = None
-        if not self._parser.should_keep_alive():
-            self.close()
-        if reply.is_too_full:
-            self._resume()  # the next answer is not to wait for the reader of this one
         reply.complete()
+        if self._parser.should_keep_alive():
+            self._resume()  # the next answer is not to wait for the reader of this one
+        else:
+            self.close()
 
     def _fail(self, error: Error) -> None:
         reply, self._reply = self._reply, None
         if reply is not None:
             reply.fail(error)
 
+    def _pause(self) -> None:
+        """Read no more of a stream for a moment; and then, until somebody has read what there is."""
+        if self._source is not None and self.is_open and not self._is_paused:
+            self._is_paused = True
+            self._source.pause_reading()
+            self._pause_end = asyncio.get_running_loop().call_later(PACE, self._resume)
+
     def _resume(self) -> None:
-        if self._transport is not None and not self._transport.is_closing():
-            self._transport.resume_reading()
+        if not self._is_paused or (self._reply is not None and self._reply.is_too_full):
+            return
+        self._end_pause()
+        if self._source is not None and not self._source.is_closing():
+            self._source.resume_reading()
+
+    def _end_pause(self) -> None:
+        self._is_paused = False
+        if self._pause_end is not None:
+            self._pause_end.cancel()
+            self._pause_end = None
 
 
 def lost(exc: Exception | None) -> Error:

@@ -150,15 +150,17 @@ def body(head: Head, raw: msgspec.Raw | bytes) -> bytes:
         return whole
     # A view of the buffer that the object came in, with many others: it must not be kept alive.
     force_setattr(head.metadata, "managed_fields", _NOTHING)
-    start = whole.find(_MANAGED + managed)
-    if start < 0 or whole.count(_MANAGED) > 1:
-        return _encoded_without(whole)
+    start = whole.find(_MANAGED)
     end = start + len(_MANAGED) + len(managed)
+    is_certain = whole.startswith(managed, start + len(_MANAGED))
+    if not is_certain or whole.find(_MANAGED, end) >= 0:
+        return _encoded_without(whole)
     if whole.startswith(b",", end):
         end += 1
     elif whole.startswith(b",", start - 1):
         start -= 1
-    return whole[:start] + whole[end:]
+    view = memoryview(whole)
+    return b"".join((view[:start], view[end:]))
 
 
 def _encoded_without(whole: bytes) -> bytes:

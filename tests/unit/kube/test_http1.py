@@ -4,7 +4,7 @@ import pytest
 
 from jobferry.errors import BadInput
 from jobferry.kube.access import Identity
-from jobferry.kube.http1 import HIGH_WATER, Connection, Reply, encode
+from jobferry.kube.http1 import HIGH_WATER, PACE, Connection, Reply, encode
 from jobferry.kube.wire import Request
 from tests.unit.kube.peers import Visitor, answer, saying, until
 from tests.unit.kube.reach import connected
@@ -152,10 +152,9 @@ async def flood(visitor: Visitor) -> None:
         await visitor.say(bytes(1 << 16))
 
 
-async def stopped(connection: Connection) -> None:
-    transport = connection._transport
-    assert transport is not None
-    await until(lambda: not transport.is_reading())
+def is_reading(connection: Connection) -> bool:
+    assert connection._source is not None
+    return connection._source.is_reading()
 
 
 async def test_a_slow_reader_makes_the_server_wait() -> None:
@@ -164,13 +163,48 @@ async def test_a_slow_reader_makes_the_server_wait() -> None:
         await reply.head()
         parts = []
         for _ in range(5):
-            await stopped(connection)
+            await until(lambda: reply.is_too_full)
+            assert not is_reading(connection)
             parts.append(len(await reply.read()))
         while part := await reply.read():
             parts.append(len(part))
 
         assert sum(parts) == 20 << 20
         assert max(parts) < 2 * HIGH_WATER
+
+
+async def test_a_stream_is_read_again_only_after_a_moment(fed: Connection) -> None:
+    reply = fed.ask(GET)
+    fed.data_received(CHUNKED + b"3\r\none\r\n")
+
+    assert not is_reading(fed)
+    assert await reply.read() == b"one"
+    await until(lambda: is_reading(fed))
+
+    fed.data_received(b"3\r\ntwo\r\n")
+    assert not is_reading(fed)
+    assert await reply.read() == b"two"
+
+
+async def test_a_stream_that_is_too_full_is_not_read_until_somebody_takes_it(
+    fed: Connection,
+) -> None:
+    reply = fed.ask(GET)
+    fed.data_received(CHUNKED + b"%x\r\n" % (2 * HIGH_WATER) + bytes(HIGH_WATER + 1))
+    await asyncio.sleep(3 * PACE)
+    assert not is_reading(fed)
+
+    assert len(await reply.read()) == HIGH_WATER + 1
+    assert is_reading(fed)
+
+
+async def test_the_end_of_a_stream_leaves_no_pause_behind(fed: Connection) -> None:
+    fed.ask(GET)
+    fed.data_received(CHUNKED + b"3\r\none\r\n")
+    fed.data_received(b"0\r\n\r\n")
+
+    assert fed.is_idle
+    assert is_reading(fed)
 
 
 async def test_who_wants_it_all_never_stops_the_server(fed: Connection) -> None:
@@ -180,8 +214,7 @@ async def test_who_wants_it_all_never_stops_the_server(fed: Connection) -> None:
     await asyncio.sleep(0)
     fed.data_received(answer(body)[:-1])
 
-    assert fed._transport is not None
-    assert fed._transport.is_reading()
+    assert is_reading(fed)
 
     fed.data_received(b"\0")
     assert (await waiting).body == body
