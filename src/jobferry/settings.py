@@ -229,7 +229,12 @@ class Settings:
     @property
     def lease_name(self) -> str:
         """The Lease for which its copies compete; two dispatchers on one hub have two."""
-        return self.lease.name or re.sub(r"[^a-z0-9.]+", "-", self.dispatcher_name.lower())
+        return self.lease.name or lease_name(self.dispatcher_name)
+
+
+def lease_name(dispatcher: str) -> str:
+    """Name the Lease of a dispatcher, unless its settings name another."""
+    return re.sub(r"[^a-z0-9.]+", "-", dispatcher.lower())
 
 
 DEFAULTS = Settings()

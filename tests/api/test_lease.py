@@ -9,7 +9,8 @@ from jobferry.clock import Seconds, SystemClock
 from jobferry.kube import errors
 from jobferry.kube.client import Client, connect
 from jobferry.kube.items import Key
-from jobferry.kube.lease import Candidate, LeadershipLost, Terms
+from jobferry.kube.leadership import Terms
+from jobferry.kube.lease import Candidate, LeadershipLost
 from jobferry.kube.resources import LEASES, Resource
 from jobferry.kube.transport import HttpTransport
 from jobferry.kube.wire import Answer, Request, Stream

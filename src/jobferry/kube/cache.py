@@ -48,6 +48,10 @@ class Cache(Generic[H]):
         """Return the objects that the index of that name has under `value`."""
         return list(self._found[index].get(value, {}).values())
 
+    def count(self, index: str, value: Hashable) -> int:
+        """Return how many objects the index of that name has under `value`."""
+        return len(self._found[index].get(value, ()))
+
     def put(self, item: Item[H]) -> list[Change[H]]:
         """Take in a state of an object, unless a later one is known."""
         key = item.key

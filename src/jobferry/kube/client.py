@@ -112,7 +112,8 @@ class Client:
     async def stream(self, call: Call) -> AsyncIterator[Stream]:
         """Send a call and read its answer while it comes in; leaving the block drops the rest."""
         async with AsyncExitStack() as stack:
-            yield await self._open(call, stack)
+            stream = await self._open(call, stack)
+            yield _Named(stream, lambda error: self._named(error, call))
 
     async def json(self, call: Call) -> Any:
         """Send a call and return the JSON it is answered with."""
@@ -215,6 +216,31 @@ class Client:
     def _error(self, call: Call, answer: Answer) -> Error:
         retry_after = _seconds(answer.headers.get("retry-after"))
         return errors.from_answer(self._what(call), answer.code, answer.body, retry_after)
+
+
+class _Named:
+    """A stream whose errors say what was asked, and of whom."""
+
+    def __init__(self, stream: Stream, named: Callable[[Error], Error]) -> None:
+        self.code = stream.code
+        self.headers = stream.headers
+        self._stream = stream
+        self._named = named
+        self._told: Error | None = None
+
+    async def read(self) -> bytes:
+        """Wait for more of the body and return all that has come; empty at its end."""
+        try:
+            return await self._stream.read()
+        except errors.Unreachable as error:
+            if error is self._told:
+                raise
+            raise self._named(error) from error
+
+    def fail(self, error: errors.Unreachable) -> None:
+        """Raise `error`, as it is, at the reader, after what has come before."""
+        self._told = error
+        self._stream.fail(error)
 
 
 def connect(

@@ -3,7 +3,6 @@
 import asyncio
 import errno
 import ipaddress
-import os
 import socket
 import ssl
 import tempfile
@@ -11,21 +10,13 @@ from base64 import b64encode
 from collections.abc import Awaitable, Callable
 from urllib.parse import SplitResult, unquote, urlsplit
 
+from jobferry.clock import Clock
 from jobferry.errors import BadInput
-from jobferry.kube import errors
+from jobferry.kube import errors, tcp
 from jobferry.kube.access import Identity, Server
 from jobferry.kube.http1 import Connection
 
 PORTS = {"http": 80, "https": 443, "socks5": 1080, "socks5h": 1080}
-
-# A peer that vanished without a word (power cut, dropped route) is noticed within half a minute, also
-# on a watch that has nothing to say.
-KEEPALIVE = {
-    "TCP_KEEPIDLE": 15,
-    "TCP_KEEPINTVL": 5,
-    "TCP_KEEPCNT": 3,
-    "TCP_USER_TIMEOUT": 30_000,
-}
 
 
 def tls_context(server: Server, identity: Identity) -> ssl.SSLContext | None:
@@ -49,15 +40,15 @@ def tls_context(server: Server, identity: Identity) -> ssl.SSLContext | None:
     return context
 
 
-async def dial(server: Server, context: ssl.SSLContext | None) -> Connection:
+async def dial(server: Server, context: ssl.SSLContext | None, clock: Clock) -> Connection:
     """Open a connection."""
     url = urlsplit(server.url)
     host, port = _checked(url.hostname or ""), url.port or PORTS[url.scheme]
     name = _checked(server.tls_server_name or host)
     sock = (
-        await _connect(host, port)
+        await tcp.connect(host, port, clock)
         if server.proxy_url is None
-        else await _via(server.proxy_url, host, port)
+        else await _via(server.proxy_url, host, port, clock)
     )
     connection = Connection(url.netloc.rpartition("@")[2], url.path.rstrip("/"))
     try:
@@ -80,9 +71,17 @@ async def _set_up(
     connection: Connection, sock: socket.socket, context: ssl.SSLContext | None, name: str
 ) -> None:
     loop = asyncio.get_running_loop()
-    raw, _ = await loop.create_connection(lambda: connection, sock=sock)
+    try:
+        raw, _ = await loop.create_connection(lambda: connection, sock=sock)
+    finally:
+        if not isinstance(loop, asyncio.BaseEventLoop):
+            # uvloop has the descriptor, and closes it. But of a peer that hung up at once it does not tell the
+            # object, which would close the number later, and with it whatever has got that number by then.
+            sock.detach()
     if context is None:
         return
+    if raw.is_closing():
+        raise ConnectionResetError(errno.ECONNRESET, "it closed the connection")
     try:
         secure = await loop.start_tls(raw, connection, context, server_hostname=name)
     except BaseException:
@@ -102,43 +101,7 @@ def _checked(host: str) -> str:
     return host
 
 
-async def _connect(host: str, port: int) -> socket.socket:
-    """Open a TCP connection to the first of the host's addresses that takes it."""
-    loop = asyncio.get_running_loop()
-    try:
-        addresses = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except OSError as error:
-        raise errors.Unreachable(
-            f"the host name {host!r} cannot be resolved: {error}"
-        ) from error
-    problem: OSError | None = None
-    for family, kind, protocol, _, address in addresses:
-        sock = socket.socket(family, kind, protocol)
-        try:
-            sock.setblocking(False)
-            await loop.sock_connect(sock, address)
-        except OSError as error:
-            sock.close()
-            problem = error
-        except BaseException:
-            sock.close()
-            raise
-        else:
-            _keep_alive(sock)
-            return sock
-    reason = os.strerror(problem.errno) if problem and problem.errno else problem
-    raise errors.Unreachable(f"no connection to {host}:{port}: {reason}") from problem
-
-
-def _keep_alive(sock: socket.socket) -> None:
-    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for option, value in KEEPALIVE.items():
-        if hasattr(socket, option):  # not every system has all of them
-            sock.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
-
-
-async def _via(proxy_url: str, host: str, port: int) -> socket.socket:
+async def _via(proxy_url: str, host: str, port: int, clock: Clock) -> socket.socket:
     """Open a TCP connection through a proxy."""
     proxy = urlsplit(proxy_url)
     handshakes: dict[str, Callable[[socket.socket, SplitResult, str, int], Awaitable[None]]] = {
@@ -151,7 +114,8 @@ async def _via(proxy_url: str, host: str, port: int) -> socket.socket:
             f"proxy-url {proxy.scheme}://{proxy.hostname or ''} cannot be used",
             hint="Use an http:// or socks5:// proxy.",
         )
-    sock = await _connect(_checked(proxy.hostname), proxy.port or PORTS[proxy.scheme])
+    at = proxy.port or PORTS[proxy.scheme]
+    sock = await tcp.connect(_checked(proxy.hostname), at, clock)
     try:
         await handshakes[proxy.scheme](sock, proxy, host, port)
     except OSError as error:

@@ -107,6 +107,10 @@ class Informer(Generic[H]):
         """Return the objects that the index of that name has under `value`."""
         return self._cache.by(index, value)
 
+    def count(self, index: str, value: Hashable) -> int:
+        """Return how many objects the index of that name has under `value`."""
+        return self._cache.count(index, value)
+
     def listen(self, listener: Listener[H]) -> None:
         """Call `listener` for every change from now on, and at once for what is there."""
         self._listeners.append(listener)

@@ -87,7 +87,9 @@ class HttpTransport:
         return lane
 
     async def _take(self, lane: _Lane) -> Connection:
-        connection = _pop_idle(lane) or await dial.dial(self._server, lane.context)
+        connection = _pop_idle(lane)
+        if connection is None:
+            connection = await dial.dial(self._server, lane.context, self._clock)
         self._busy.add(connection)
         return connection
 

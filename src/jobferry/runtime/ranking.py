@@ -20,6 +20,9 @@ class Ranking(Generic[T]):
     def __len__(self) -> int:
         return len(self._entries)
 
+    def __contains__(self, item: object) -> bool:
+        return item in self._entries
+
     def put(self, item: T, rank: float) -> None:
         """Take in `item`; if it is here already, the lower rank wins and it keeps its turn."""
         known = self._entries.get(item)

@@ -77,6 +77,10 @@ class WorkQueue(Generic[K]):
         if key not in self._in_work:
             self._place(key, wish)
 
+    def is_due(self, key: K) -> bool:
+        """Tell whether `key` waits to be handed out, or is in work."""
+        return key in self._waiting or key in self._in_work
+
     async def get(self) -> K:
         """Wait for a key and take it into work; raises `Closed` once the queue is."""
         while not self._closed:
@@ -84,6 +88,11 @@ class WorkQueue(Generic[K]):
                 return self._take()
             await self._nudge()
         raise Closed("the work queue is closed")
+
+    def withdraw(self, key: K) -> None:
+        """Forget that `key`, which is in work, was asked for again: whoever works on it has seen why."""
+        if key in self._in_work:
+            self._wishes.pop(key, None)
 
     def done(self, key: K) -> None:
         """Say that the work on `key` is over, well or not; it may be handed out again from now on."""

@@ -14,7 +14,7 @@ import pytest
 from jobferry.kube.http1 import Connection
 from jobferry.testing.clock import settle
 
-ON_EVERY_LOOP = ("test_http1", "test_dial", "test_transport", "test_program")
+ON_EVERY_LOOP = ("test_http1", "test_dial", "test_transport", "test_tcp", "test_program")
 """How the names of those tests begin that touch sockets and processes, where event loops differ."""
 
 FDS = Path("/proc/self/fd")

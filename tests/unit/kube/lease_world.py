@@ -14,7 +14,8 @@ from jobferry.clock import Clock, Seconds, Timer, sleep
 from jobferry.kube.client import Client
 from jobferry.kube.in_process import InProcessTransport, Message
 from jobferry.kube.items import Key
-from jobferry.kube.lease import TERMS, Candidate, LeadershipLost, Terms
+from jobferry.kube.leadership import TERMS, Terms
+from jobferry.kube.lease import Candidate, LeadershipLost
 from jobferry.objects import Obj, merge_patch
 from jobferry.testing.clock import ManualClock, settle
 

@@ -1,8 +1,11 @@
 """Ways from the code under test to the servers in `peers`."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import socket
+import struct
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 
 from jobferry.clock import Clock, SystemClock
 from jobferry.kube import dial
@@ -33,7 +36,7 @@ async def connected(script: Script) -> AsyncIterator[Connection]:
 
 async def dialled(server: Server, identity: Identity = ANONYMOUS) -> Connection:
     """Open a connection as the product does."""
-    return await dial.dial(server, dial.tls_context(server, identity))
+    return await dial.dial(server, dial.tls_context(server, identity), SystemClock())
 
 
 async def ask(server: Server, identity: Identity = ANONYMOUS, request: Request = GET) -> Answer:
@@ -83,3 +86,36 @@ def somebody(name: str) -> Identity:
 def open_at(peer: Peer) -> int:
     """Count the connections that a server still has."""
     return sum(not visitor.reader.at_eof() for visitor in peer.visitors)
+
+
+@asynccontextmanager
+async def unanswered() -> AsyncIterator[Server]:
+    """Make a server whose queue is full: the system drops who tries to connect."""
+    with socket.create_server((LOOPBACK, 0), backlog=0) as listener:
+        waiting = [socket.socket() for _ in range(4)]
+        for sock in waiting:
+            sock.setblocking(False)
+            sock.connect_ex(listener.getsockname())
+        yield Server(url=f"http://{LOOPBACK}:{listener.getsockname()[1]}")
+        for sock in waiting:
+            sock.close()
+
+
+@contextmanager
+def resetting() -> Iterator[int]:
+    """Reset every connection to a port as soon as it is there, whatever the event loop is doing."""
+    with socket.create_server((LOOPBACK, 0)) as listener:
+
+        def reset() -> None:
+            with suppress(OSError):
+                while True:
+                    visitor, _ = listener.accept()
+                    no_linger = struct.pack("ii", 1, 0)
+                    visitor.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, no_linger)
+                    visitor.close()
+
+        thread = threading.Thread(target=reset)
+        thread.start()
+        yield listener.getsockname()[1]
+        listener.shutdown(socket.SHUT_RDWR)
+        thread.join()

@@ -68,6 +68,13 @@ async def test_a_stream_that_cannot_be_opened_says_where() -> None:
             pass
 
 
+async def test_a_stream_that_is_cut_short_says_where() -> None:
+    async with client_over(Wire(Reading(200, [b"one", LOST]))).stream(READ) as stream:
+        assert await stream.read() == b"one"
+        with pytest.raises(errors.Unreachable, match=f"^east: GET /api/v1/nodes/n: {LOST}$"):
+            await stream.read()
+
+
 async def test_what_is_raised_in_the_block_of_a_stream_is_left_alone() -> None:
     wire = Wire(Reading(200, []))
     mine = errors.Unreachable("another cluster")

@@ -22,7 +22,7 @@ from tests.unit.kube.peers import (
     silent,
     tls_of,
 )
-from tests.unit.kube.reach import AUTHORITY, HERE, ask, dialled, secure
+from tests.unit.kube.reach import AUTHORITY, HERE, ask, dialled, resetting, secure, unanswered
 
 pytestmark = pytest.mark.usefixtures("tidy")
 
@@ -272,19 +272,6 @@ async def test_a_proxy_that_is_not_there_is_told() -> None:
 
 
 @asynccontextmanager
-async def unanswered() -> AsyncIterator[Server]:
-    """Make a server whose queue is full: the system drops who tries to connect."""
-    with socket.create_server((LOOPBACK, 0), backlog=0) as listener:
-        waiting = [socket.socket() for _ in range(4)]
-        for sock in waiting:
-            sock.setblocking(False)
-            sock.connect_ex(listener.getsockname())
-        yield Server(url=f"http://{LOOPBACK}:{listener.getsockname()[1]}")
-        for sock in waiting:
-            sock.close()
-
-
-@asynccontextmanager
 async def quiet_tls() -> AsyncIterator[Server]:
     """Run a server that never says its part of the TLS handshake."""
     async with served(silent) as peer:
@@ -311,3 +298,12 @@ async def test_giving_up_leaves_nothing_behind(place: str) -> None:
         await asyncio.wait([dialling])
 
         assert dialling.cancelled()
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+async def test_peers_that_hang_up_at_once_leave_nothing_behind(scheme: str) -> None:
+    with resetting() as port:
+        server = Server(url=f"{scheme}://{LOOPBACK}:{port}", ca=AUTHORITY.certificate)
+        for _ in range(300):
+            with suppress(errors.Unreachable):
+                (await dialled(server)).close()

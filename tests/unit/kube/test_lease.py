@@ -6,7 +6,8 @@ import pytest
 
 from jobferry.clock import sleep
 from jobferry.errors import BadInput
-from jobferry.kube.lease import TERMS, LeadershipLost
+from jobferry.kube.leadership import TERMS
+from jobferry.kube.lease import LeadershipLost
 from jobferry.testing.clock import settle
 from tests.unit.kube.lease_world import (
     World,

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from jobferry.kube import errors, lease
-from jobferry.kube.lease import TERMS
+from jobferry.kube.leadership import TERMS
 from jobferry.testing.clock import settle
 from tests.unit.kube.lease_world import (
     Member,
@@ -59,6 +59,54 @@ async def test_a_release_finds_the_renewal_that_was_under_way(world: World) -> N
     await leader.stop()
 
     assert world.at_work == ["bob"]
+
+
+@pytest.mark.parametrize("has_arrived", [True, False])
+@pytest.mark.parametrize("is_first", [True, False])
+async def test_a_claim_that_was_under_way_at_the_stop_does_not_make_the_next_one_wait(
+    is_first: bool, has_arrived: bool, world: World
+) -> None:
+    if not is_first:
+        before = world.join("eve")
+        before.start()
+        await settle()
+        await before.stop()
+    member = world.join("ann")
+    member.line.watch_works = False
+    delays = iter([0.0, 1.0])  # of the look, of the claim
+    slow = "back" if has_arrived else "there"
+    setattr(member.line, slow, lambda: next(delays, 0.0))
+    member.start()
+    await settle()
+    assert (world.server.holder == "ann") == has_arrived
+    assert world.at_work == []
+
+    await member.stop()
+    world.join("bob").start()
+    await settle()
+    assert world.at_work == ["bob"]
+
+    await world.pass_time(60)
+    assert world.server.holder == "bob"
+    assert world.most_at_work == 1
+
+
+async def test_one_that_stops_leaves_alone_whoever_was_faster_than_its_claim(
+    world: World,
+) -> None:
+    late, fast = world.join("ann"), world.join("bob")
+    delays = iter([0.0, 1.0])
+    late.line.there = lambda: next(delays, 0.0)
+    late.start()
+    await settle()
+    fast.start()
+    await settle()
+    version = world.server.version
+
+    await late.stop()
+
+    assert world.at_work == ["bob"]
+    assert world.server.version == version
 
 
 async def test_stopping_does_not_wait_for_a_frozen_server(world: World) -> None:
