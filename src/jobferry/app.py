@@ -13,6 +13,7 @@ from jobferry import log
 from jobferry.clock import SystemClock
 from jobferry.dispatch import hub_checks, manifests, serve
 from jobferry.dispatch.act import Tell
+from jobferry.dispatch.claims import Claims
 from jobferry.dispatch.dispatcher import Dispatcher, Options
 from jobferry.dispatch.meters import Meters
 from jobferry.kube import errors, events, in_cluster, kubeconfig
@@ -22,10 +23,12 @@ from jobferry.kube.client import Client, connect
 from jobferry.kube.document import Policy
 from jobferry.kube.events import Recorder, Subject
 from jobferry.kube.items import Key
-from jobferry.kube.lease import Candidate, LeadershipLost, Terms
+from jobferry.kube.leadership import Terms
+from jobferry.kube.lease import Candidate, LeadershipLost
 from jobferry.kube.resources import JOBS, NAMESPACES
 from jobferry.objects import Obj
 from jobferry.runtime import supervise
+from jobferry.runtime.termination import until_told
 from jobferry.settings import Settings
 from jobferry.workers.resource import WORKERS
 from jobferry.workers.source import Rules
@@ -45,7 +48,7 @@ def run(
 ) -> None:
     """Run a dispatcher until it is stopped."""
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(_run(settings, kubeconfig, context, workers, install_crds))
+        runner.run(until_told(_run(settings, kubeconfig, context, workers, install_crds)))
 
 
 async def _run(
@@ -87,7 +90,7 @@ async def dispatch(
         Options(
             origin=origin,
             dispatcher=settings.dispatcher_name,
-            managed_by=frozenset(settings.managed_by),
+            claims=Claims(frozenset(settings.managed_by), settings.lease.namespace),
             requests=settings.requests_in_flight,
             passes=settings.passes,
             lost_after=settings.worker_lost_after,
@@ -134,7 +137,8 @@ def _missing(dispatcher: Dispatcher) -> list[str]:
 def _recording(recorder: Recorder) -> Tell:
     def record(obj: Obj, type: events.Type, reason: str, message: str) -> None:
         meta = obj["metadata"]
-        subject = Subject(JOBS, Key(meta["namespace"], meta["name"]), meta["uid"])
+        resource = WORKERS if obj.get("kind") == WORKERS.kind else JOBS
+        subject = Subject(resource, Key(meta.get("namespace", ""), meta["name"]), meta["uid"])
         recorder.record(subject, type, reason, message)
 
     return record

@@ -98,6 +98,7 @@ async def test_a_worker_gets_its_defaults(hub: Client) -> None:
         "kubeconfig": {"secret": {**SECRET, "key": "kubeconfig"}},
         "namespaces": {"create": False},
         "drain": "None",
+        "sharedCluster": False,
     }
 
 
@@ -108,6 +109,7 @@ async def test_a_worker_says_all_that_it_can(hub: Client) -> None:
         "drain": "MoveAway",
         "capacity": {"cpu": 64, "memory": "256Gi", "example.com/gpu": "0", "odd": "1.5e3"},
         "maxMirrors": 0,
+        "sharedCluster": True,
     }
 
     assert (await created(hub, WORKERS, spec))["spec"] == spec
@@ -166,9 +168,12 @@ def status(connected: str, reason: str) -> Obj:
         "conditions": listed,
         "clusterUID": "0b7a",
         "serverVersion": "v1.35.8",
-        "kinds": ["jobs.batch"],
+        "kinds": ["Job.batch/v1"],
         "mirrors": 3,
+        "active": 1,
+        "dispatchers": {"jobferry.io/dispatcher": {"mirrors": 3, "active": 1}},
         "lostSince": "2026-11-15T00:00:00Z",
+        "lostConfirmed": "2026-11-15T00:01:00Z",
     }
 
 
@@ -205,8 +210,11 @@ async def test_kubectl_get_tells_the_story_of_a_worker(
     head, row = kubectl(hub_plane, "get", "workers", name).splitlines()
     wide = kubectl(hub_plane, "get", "jfw", name, "-o", "wide").splitlines()[1]
 
-    assert " ".join(head.split()) == "NAME CONNECTED REASON READY DRAIN VERSION MIRRORS AGE"
-    assert row.split()[:-1] == [name, "False", "Unreachable", "False", "None", "v1.35.8", "3"]
+    columns = "NAME READY REASON SINCE VERSION MIRRORS ACTIVE DRAIN AGE"
+    assert " ".join(head.split()) == columns
+    cells = row.split()
+    assert cells[:3] == [name, "False", "Unreachable"]
+    assert cells[4:-1] == ["v1.35.8", "3", "1", "None"]
     assert wide.endswith("So it is.")
 
 

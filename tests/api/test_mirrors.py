@@ -88,7 +88,8 @@ async def test_a_mirror_is_taken_as_it_is_by_workers_new_and_old(
 
         assert job.dropped_fields(sent, answer) == []
         assert mine.judge(answer).standing is Standing.CURRENT
-        selected = Scope(resource=JOBS, labels=marks.selector(mine.origin, mine.dispatcher))
+        ours = marks.selector(mine.origin, mine.dispatcher, mine.worker)
+        selected = Scope(resource=JOBS, labels=ours)
         assert mine.name in {
             each["metadata"]["name"] for each in (await worker.list(selected)).items
         }

@@ -7,6 +7,7 @@ so that a copy which somebody made of it (marks and all) is known for what it is
 import enum
 import hashlib
 from dataclasses import dataclass
+from functools import lru_cache
 
 from jobferry.objects import Obj, labels
 
@@ -152,11 +153,13 @@ def read(obj: Obj) -> Marks | None:
     )
 
 
-def selector(origin: str, dispatcher: str) -> str:
-    """Return the label selector for the mirrors that one dispatcher of one hub has on a worker."""
-    return f"{ORIGIN}={origin},{DISPATCHER}={label_value(dispatcher)}"
+def selector(origin: str, dispatcher: str, worker: str) -> str:
+    """Return the label selector for the mirrors that one dispatcher of one hub has on a Worker."""
+    whose = f"{ORIGIN}={origin},{DISPATCHER}={label_value(dispatcher)}"
+    return f"{whose},{WORKER}={label_value(worker)}"
 
 
+@lru_cache(maxsize=1024)
 def label_value(name: str) -> str:
     """Write a dispatcher's or a Worker's name as a label value; different names give different values.
 

@@ -19,7 +19,8 @@ ANNOTATION = "jobferry.io/placement"
 CONDITION = "Placed"
 FORMAT = 1
 
-_MESSAGE = re.compile(r"attempt (?P<attempt>\d+) on (?P<worker>[^ ]+) \((?P<cluster>[^)]*)\)")
+_ATTEMPT = re.compile(r"attempt (\d+) on ")
+_SHARD = re.compile(r"([^ ,]+) \(([^)]*)\)(?: after (\{[^}]*\}))?(?:, |$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,11 @@ class Shard:
     base: Base = field(default_factory=Base)
     """What earlier attempts of this part have earned."""
 
+    def __str__(self) -> str:
+        earned = self.base.to_json()
+        after = f" after {orjson.dumps(earned).decode()}" if earned else ""
+        return f"{self.worker} ({self.cluster}){after}"
+
 
 @dataclass(frozen=True, slots=True)
 class Placement:
@@ -43,20 +49,13 @@ class Placement:
     shards: tuple[Shard, ...]
 
     def __str__(self) -> str:
-        workers = ", ".join(f"{shard.worker} ({shard.cluster})" for shard in self.shards)
-        return f"attempt {self.attempt} on {workers}"
+        return f"attempt {self.attempt} on {', '.join(map(str, self.shards))}"
 
 
 def read(obj: Obj) -> Placement | None:
     """Return the placement that counts; None if there is none, or one that cannot be trusted."""
-    placement = _recorded(obj)
-    condition = conditions.find(obj.get("status", {}).get("conditions"), CONDITION)
-    if placement is None or condition is None or condition.get("status") != "True":
-        return None
-    is_genuine = placement.uid == obj["metadata"]["uid"] and condition.get("message") == str(
-        placement
-    )
-    return placement if is_genuine else None
+    known = vouched(obj)
+    return known if known is not None and known == _recorded(obj) else None
 
 
 def patch(obj: Obj, placement: Placement, now: datetime, *, idle: Obj | None = None) -> Obj:
@@ -85,15 +84,16 @@ def patch(obj: Obj, placement: Placement, now: datetime, *, idle: Obj | None = N
 
 
 def vouched(obj: Obj) -> Placement | None:
-    """Return the placement as far as the condition alone tells it: all but what was earned before."""
+    """Return the placement that the condition alone tells."""
     condition = conditions.find(obj.get("status", {}).get("conditions"), CONDITION)
     if condition is None or condition.get("status") != "True":
         return None
-    match = _MESSAGE.fullmatch(str(condition.get("message")))
-    if match is None:
+    message = str(condition.get("message"))
+    try:
+        known = _told(obj["metadata"]["uid"], message)
+    except ValueError:
         return None
-    shard = Shard(match["worker"], match["cluster"])
-    return Placement(obj["metadata"]["uid"], int(match["attempt"]), (shard,))
+    return known if known is not None and str(known) == message else None
 
 
 def workers(annotation: str) -> list[str]:
@@ -106,6 +106,18 @@ def last_attempt(obj: Obj) -> int:
     """Return the number of the last placement that was really made; 0: none was."""
     known = read(obj) or vouched(obj)
     return known.attempt if known else 0
+
+
+def _told(uid: str, message: str) -> Placement | None:
+    """Read what `str` made of a placement, or of something like it."""
+    attempt = _ATTEMPT.match(message)
+    if attempt is None:
+        return None
+    shards = tuple(
+        Shard(worker, cluster, Base.from_json(orjson.loads(base or "{}")))
+        for worker, cluster, base in _SHARD.findall(message, attempt.end())
+    )
+    return Placement(uid, int(attempt[1]), shards) if shards else None
 
 
 def _recorded(obj: Obj) -> Placement | None:

@@ -18,6 +18,8 @@ class Record:
 
     patch: Obj
     placement: Placement
+    why: str = ""
+    """Why it is not the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +58,20 @@ class DeleteMirror:
 
 
 @dataclass(frozen=True, slots=True)
+class Notice:
+    """Something that people should know about the workload; the same as long as nothing changes."""
+
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class Rest:
     """Nothing to do, for now or until something changes."""
 
     why: str
     after: Seconds | None = None
+    notices: tuple[Notice, ...] = ()
 
 
 Step = Look | Record | WriteStatus | CreateMirror | EditMirror | DeleteMirror | Rest

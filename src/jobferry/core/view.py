@@ -1,5 +1,6 @@
 """What is known about one workload when it is decided on: plain values, read from the caches."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -12,12 +13,28 @@ from jobferry.objects import Obj
 
 
 class Edits(Protocol):
-    """What changed on the hub since it was forwarded."""
+    """What changed on the hub since it was forwarded, and what somebody changed on the mirror."""
 
     @property
     def patch(self) -> Obj | None:
         """The merge patch that forwards it."""
         ...
+
+    @property
+    def refusals(self) -> tuple[str, ...]:
+        """What cannot be forwarded, and why."""
+        ...
+
+    @property
+    def drift(self) -> tuple[str, ...]:
+        """What is not on the mirror as it was forwarded."""
+        ...
+
+
+class Loads(Protocol):
+    """How much each worker has to do."""
+
+    def __getitem__(self, worker: str, /) -> int: ...
 
 
 class Kind(Protocol):
@@ -48,6 +65,10 @@ class Kind(Protocol):
         """Return the status to want if nothing is left to run."""
         ...
 
+    def waits_since(self, mirror: Obj) -> datetime | None:
+        """Return since when a mirror should run while none of it ever has; None: it has, or need not."""
+        ...
+
     def edits(self, hub: Obj, mirror: Obj, base: Base) -> Edits:
         """Compare the hub object with its mirror and with what was forwarded."""
         ...
@@ -71,8 +92,19 @@ class Worker:
     moves_away: bool = False
     """Whether it is drained: what runs there is to run elsewhere."""
 
-    load: int = 0
-    """How many unfinished workloads it has."""
+    is_being_removed: bool = False
+    """Whether its Worker was deleted: what runs there is to run elsewhere, unless the queue says to wait."""
+
+    counts_late: bool = False
+    """Whether it may say that a Job is suspended before it has counted the pods that still end."""
+
+    max_load: int | None = None
+    """How many unfinished workloads it takes; None: any number."""
+
+    @property
+    def gives_away(self) -> bool:
+        """Whether what runs there may have to run elsewhere."""
+        return self.moves_away or self.is_being_removed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +122,13 @@ class Policy:
     """How long the mirror of a finished workload stays; None: as long as the workload."""
 
     give_up_after: Seconds | None = None
+    """How long a workload waits for its first worker until it fails; None: for ever."""
+
+    start_within: Seconds | None = 600.0
+    """How long nothing of a mirror may run until people are told; None: for ever."""
+
+    moves_unstarted: bool = False
+    """Whether it is also tried elsewhere then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,8 +151,14 @@ class View:
     origin: str
     dispatcher: str
     now: datetime
+    loads: Loads = field(default_factory=Counter[str])
+    """By worker: how many unfinished workloads it has, or is about to get."""
+
     refusals: Mapping[str, str] = field(default_factory=dict)
     """Workers that would not have this workload, and why."""
+
+    buried: str = ""
+    """The UID of the last workload of this name, if its deletion was seen, not only its absence."""
 
     names: Mapping[str, str] = field(default_factory=dict)
     """Workers on which the mirror needs another name than the workload, and which."""
@@ -139,5 +184,9 @@ class View:
 
 def most_are_lost(workers: Collection[Worker]) -> bool:
     """Tell whether so many workers are out of reach that it must be us who are cut off."""
-    lost = sum(not worker.is_up for worker in workers)
-    return lost > 1 and lost * 2 > len(workers)
+    return are_most(sum(not worker.is_up for worker in workers), len(workers))
+
+
+def are_most(lost: int, workers: int) -> bool:
+    """Tell whether so many of the workers are too many to be lost by themselves."""
+    return lost > 1 and lost * 2 > workers

@@ -13,11 +13,12 @@ from jobferry.kinds import job
 from jobferry.kube import errors, events
 from jobferry.kube.client import Client
 from jobferry.kube.informer import Informer
-from jobferry.kube.items import Head, Key
+from jobferry.kube.items import Key
 from jobferry.kube.resources import JOBS, NAMESPACES
 from jobferry.objects import Obj
 from jobferry.runtime.inflight import Inflight
 from jobferry.workers.link import Link
+from jobferry.workers.mirrors import MirrorHead
 from jobferry.workers.registry import Workers
 
 _log = log.get(__name__)
@@ -39,6 +40,10 @@ class Refused(Error):
     """A worker will not have this workload; another may."""
 
 
+class NotForwarded(Error):
+    """A worker would not have a change of the workload that it runs."""
+
+
 class Actor:
     """Writes to the hub and to workers."""
 
@@ -50,7 +55,7 @@ class Actor:
         requests: int,
         record: Tell,
     ) -> None:
-        self._hub = hub
+        self.hub = hub
         self._absorb = absorb
         self._workers = workers
         self._inflight = Inflight(requests)
@@ -60,7 +65,7 @@ class Actor:
         """Read a workload from the hub's API server; None: it is gone."""
         async with self._inflight.slot(Priority.STATUS):
             try:
-                obj = await self._hub.get(JOBS, key.name, key.namespace)
+                obj = await self.hub.get(JOBS, key.name, key.namespace)
             except errors.NotFound:
                 return None
         self._absorb(obj)
@@ -71,7 +76,7 @@ class Actor:
         answer = await self._patch_hub(hub, step.patch, Priority.PLACEMENT)
         workers = ", ".join(shard.worker for shard in step.placement.shards)
         attempt = step.placement.attempt
-        again = f", attempt {attempt}" if attempt > 1 else ""
+        again = f", attempt {attempt}: {step.why}" if step.why else ""
         self._record(answer, "Normal", "Placed", f"Placed on worker {workers}{again}")
         return answer
 
@@ -103,9 +108,14 @@ class Actor:
                 **step.patch,
                 "metadata": {**step.patch.get("metadata", {}), "uid": meta["uid"]},
             }
-            answer = await _client(link).patch(
-                JOBS, meta["name"], body, namespace=meta["namespace"]
-            )
+            try:
+                answer = await _client(link).patch(
+                    JOBS, meta["name"], body, namespace=meta["namespace"]
+                )
+            except (errors.Forbidden, errors.Invalid, errors.BadRequest) as error:
+                raise NotForwarded(
+                    f"Worker {step.worker} refused the change: {error}"
+                ) from error
         _mirrors(link).absorb(answer)
 
     async def delete(self, step: DeleteMirror) -> None:
@@ -127,7 +137,7 @@ class Actor:
     async def _patch_hub(self, hub: Obj, patch: Obj, priority: Priority) -> Obj:
         meta = hub["metadata"]
         async with self._inflight.slot(priority):
-            answer = await self._hub.patch(
+            answer = await self.hub.patch(
                 JOBS, meta["name"], patch, namespace=meta["namespace"], subresource="status"
             )
         self._absorb(answer)
@@ -180,6 +190,6 @@ def _client(link: Link) -> Client:
     return link.connection.client
 
 
-def _mirrors(link: Link) -> Informer[Head]:
+def _mirrors(link: Link) -> Informer[MirrorHead]:
     assert link.connection is not None  # noqa: S101 (checked by whoever got the link)
     return link.connection.mirrors

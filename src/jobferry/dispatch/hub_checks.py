@@ -35,7 +35,7 @@ OLDEST_HUB = (1, 32)
 NEEDED = (
     (JOBS, "", ("list", "watch")),
     (JOBS, "status", ("patch",)),
-    (WORKERS, "", ("list", "watch")),
+    (WORKERS, "", ("list", "watch", "patch")),
     (WORKERS, "status", ("patch",)),
     (QUEUES, "", ("list", "watch")),
 )

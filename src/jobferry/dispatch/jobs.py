@@ -5,8 +5,11 @@ from collections.abc import Iterable
 import msgspec
 
 from jobferry.core import placement
-from jobferry.core.status import COMPLETE, FAILED
 from jobferry.kube.items import Head, Item, Metadata
+from jobferry.workers.mirrors import Status
+
+NOWHERE = ""
+"""In place of a worker's name: where Jobs are that were not placed yet."""
 
 
 class Annotations(msgspec.Struct, frozen=True, gc=False):
@@ -27,19 +30,6 @@ class Spec(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     managed_by: str = ""
 
 
-class Condition(msgspec.Struct, frozen=True, gc=False):
-    """One condition."""
-
-    type: str
-    status: str
-
-
-class Status(msgspec.Struct, frozen=True, gc=False):
-    """How far a Job has got."""
-
-    conditions: list[Condition] = []
-
-
 class JobHead(Head, frozen=True, gc=False):
     """A Job on the hub."""
 
@@ -47,19 +37,9 @@ class JobHead(Head, frozen=True, gc=False):
     spec: Spec = Spec()
     status: Status = Status()
 
-    @property
-    def has_ended(self) -> bool:
-        """Whether it is Complete or Failed."""
-        return any(
-            condition.status == "True" and condition.type in (COMPLETE, FAILED)
-            for condition in self.status.conditions
-        )
-
 
 def workers_of(item: Item[JobHead]) -> Iterable[str]:
-    """Name the workers that an unfinished Job keeps busy."""
-    return (
-        ()
-        if item.head.has_ended
-        else placement.workers(item.head.metadata.annotations.placement)
-    )
+    """Name the workers that an unfinished Job keeps busy; `NOWHERE` stands for those it waits for."""
+    if item.head.status.has_ended:
+        return ()
+    return placement.workers(item.head.metadata.annotations.placement) or (NOWHERE,)

@@ -23,6 +23,13 @@ class Selection(msgspec.Struct, frozen=True, gc=False):
     order: list[str] = []
 
 
+class OnNotStarted(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    """What becomes of work of which nothing runs where it was placed."""
+
+    action: str = "Report"
+    after_seconds: Seconds = 600.0
+
+
 class OnWorkerLost(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """What becomes of work whose worker is lost."""
 
@@ -43,6 +50,7 @@ class Spec(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     workers: Selection = Selection()
     placement: str = "Spread"
     on_worker_lost: OnWorkerLost = OnWorkerLost()
+    on_not_started: OnNotStarted = OnNotStarted()
     finished_mirrors: FinishedMirrors = FinishedMirrors()
     give_up_after_seconds: Seconds | None = None
 
@@ -56,38 +64,55 @@ class QueueHead(Head, frozen=True, gc=False):
 class Queues:
     """Finds the queue of a workload."""
 
-    def __init__(self, hub: Client, lost_after: Seconds) -> None:
-        self.objects = Informer(hub, Scope(resource=QUEUES), QueueHead)
+    def __init__(self, hub: Client, workers: Informer[WorkerHead], lost_after: Seconds) -> None:
+        self.objects = Informer(
+            hub,
+            Scope(resource=QUEUES),
+            QueueHead,
+            indexes={"namespace": lambda item: item.head.spec.namespaces},
+        )
+        self._workers = workers
         self._lost_after = lost_after
+        self._policies: dict[str, Policy] = {}
+        self.objects.listen(lambda _: self._policies.clear())
+        workers.listen(lambda _: self._policies.clear())
 
-    def policy(self, workload: Metadata, workers: Informer[WorkerHead]) -> Policy | str:
+    def policy(self, workload: Metadata) -> Policy | str:
         """Return what the workload's queue says, or why it has none."""
         queue = self._queue(workload)
         if isinstance(queue, str):
             return queue
-        spec = queue.head.spec if queue else Spec()
-        lost = spec.on_worker_lost
-        after = self._lost_after if lost.after_seconds is None else lost.after_seconds
-        return Policy(
-            workers=tuple(_ordered(spec.workers, workers)),
-            placement=spec.placement,
-            lost_after=after if lost.action == "Move" else None,
-            keep_finished=spec.finished_mirrors.keep_seconds,
-            give_up_after=spec.give_up_after_seconds,
-        )
+        name = queue.key.name if queue else ""
+        known = self._policies.get(name)
+        if known is None:
+            known = self._policies[name] = self._read(queue.head.spec if queue else Spec())
+        return known
 
     def _queue(self, workload: Metadata) -> Item[QueueHead] | str | None:
         """Find the queue by label, else by namespace; None: the default one, which uses all workers."""
         if name := workload.labels.get(LABEL):
             return self.objects.get(Key("", name)) or f"there is no Queue {name}"
         namespace = workload.namespace
-        found = [queue for queue in self.objects if namespace in queue.head.spec.namespaces]
+        found = self.objects.by("namespace", namespace)
         if len(found) > 1:
             names = ", ".join(sorted(queue.key.name for queue in found))
             return (
                 f"several Queues claim namespace {namespace}: {names}; choose by label {LABEL}"
             )
         return found[0] if found else None
+
+    def _read(self, spec: Spec) -> Policy:
+        lost = spec.on_worker_lost
+        after = self._lost_after if lost.after_seconds is None else lost.after_seconds
+        return Policy(
+            workers=tuple(_ordered(spec.workers, self._workers)),
+            placement=spec.placement,
+            lost_after=after if lost.action == "Move" else None,
+            keep_finished=spec.finished_mirrors.keep_seconds,
+            give_up_after=spec.give_up_after_seconds,
+            start_within=spec.on_not_started.after_seconds,
+            moves_unstarted=spec.on_not_started.action == "Move",
+        )
 
 
 def _ordered(selection: Selection, workers: Informer[WorkerHead]) -> list[str]:

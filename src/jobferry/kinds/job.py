@@ -22,8 +22,8 @@ __all__ = [
     "edits",
     "finish",
     "mirror",
-    "never_ran",
     "outcome",
+    "waits_since",
     "wanted_status",
 ]
 
@@ -89,20 +89,16 @@ def outcome(hub_job: Obj, base: Base) -> Obj | None:
     return {**base.counters(spec), "conditions": [end]}
 
 
-def never_ran(mirror: Obj) -> bool:
-    """Tell whether a mirror never had a pod that may have done something.
-
-    A suspended one that has a start may have had pods: those are removed without being counted.
-    """
+def waits_since(mirror: Obj) -> datetime | None:
+    """Return when a mirror was started of which no pod was ever ready or ended; None for any other."""
     status = mirror.get("status") or {}
     uncounted = status.get("uncountedTerminatedPods") or {}
     members = ("ready", "succeeded", "failed", "terminating")
-    return not (
-        any(count(status, member) for member in members)
-        or any(uncounted.get(kind) for kind in ("succeeded", "failed"))
-        or (is_suspended(status) and status.get("startTime"))
-        or end(status)
-    )
+    ran = any(count(status, member) for member in members) or any(uncounted.values())
+    started = status.get("startTime")
+    if not started or ran or is_suspended(status) or end(status):
+        return None
+    return times.instant(started)
 
 
 def _end(type: str, reason: str, message: str) -> Obj:

@@ -40,31 +40,20 @@ SHORT = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
-    """An edit on the hub that cannot be forwarded."""
-
-    field: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Drift:
-    """A field that somebody changed on the mirror; None stands for absent."""
-
-    field: str
-    forwarded: Any
-    found: Any
-
-
-@dataclass(frozen=True, slots=True)
 class Edits:
     """What to do about the differences between a hub Job and its mirror."""
 
     patch: Obj | None
     """The merge patch that forwards what changed on the hub."""
 
-    refusals: tuple[Refusal, ...] = ()
-    drift: tuple[Drift, ...] = ()
+    refusals: tuple[str, ...] = ()
+    """What cannot be forwarded, and why."""
+
+    drift: tuple[str, ...] = ()
+    """What somebody changed on the mirror."""
+
+
+NOTHING = Edits(None)
 
 
 def note(mirror: Obj, hub_job: Obj, base: Base) -> Obj:
@@ -77,6 +66,8 @@ def note(mirror: Obj, hub_job: Obj, base: Base) -> Obj:
 
 def edits(hub_job: Obj, mirror: Obj, base: Base) -> Edits:
     """Compare a hub Job with its mirror and with what was forwarded."""
+    if _is_untouched(hub_job, mirror):
+        return NOTHING
     now, found = _fields(draft(hub_job, base)), _fields(mirror)
     forwarded = _forwarded(mirror)
     if forwarded is None:
@@ -96,8 +87,25 @@ def edits(hub_job: Obj, mirror: Obj, base: Base) -> Edits:
     settled = {path: trace for path, trace in forwarded.items() if path not in changed}
     return Edits(
         patch=_patch(mirror, sent, _notes(hub_job, noted)) if sent else None,
-        refusals=tuple(Refusal(pointer(path), why) for path, why in refused.items()),
+        refusals=tuple(f"{pointer(path)}: {why}" for path, why in refused.items()),
         drift=tuple(_drift(now, known, settled)),
+    )
+
+
+def _is_untouched(hub_job: Obj, mirror: Obj) -> bool:
+    """Tell whether it is certain, without looking closer, that nobody has changed anything.
+
+    The first generation of a mirror is what its worker made of what we sent; status does not count.
+    """
+    ours, theirs = hub_job["metadata"], mirror["metadata"]
+    noted = (theirs.get("annotations") or {}).get(marks.HUB_GENERATION)
+    return (
+        theirs.get("generation") == 1
+        and noted == str(ours["generation"])
+        and all(
+            travelling(ours.get(member)) == travelling(theirs.get(member))
+            for member in ("labels", "annotations")
+        )
     )
 
 
@@ -213,7 +221,7 @@ def _refusal(path: Path, mirror: Obj) -> str | None:
     return None
 
 
-def _drift(now: Fields, found: Fields, traces: Fields) -> Iterator[Drift]:
+def _drift(now: Fields, found: Fields, traces: Fields) -> Iterator[str]:
     """Yield what is not on the mirror as it was forwarded.
 
     Labels, annotations and scheduling directives that were added there are no drift, and of the rest of
@@ -222,7 +230,15 @@ def _drift(now: Fields, found: Fields, traces: Fields) -> Iterator[Drift]:
     added = {path for path in found if path[0] == "spec" and path[:2] != TEMPLATE}
     for path in sorted(traces.keys() | added):
         if path != TEMPLATE and _trace(found.get(path)) != traces.get(path):
-            yield Drift(pointer(path), now.get(path), found.get(path))
+            yield f"{pointer(path)}: {_shown(now.get(path))} became {_shown(found.get(path))}"
+
+
+def _shown(value: Any) -> str:
+    """Write a value as a person may want to read it."""
+    text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+    if value is None:
+        return "nothing"
+    return text if len(text) <= SHORT else f"{text[:SHORT]}..."
 
 
 def _patch(mirror: Obj, sent: Fields, notes: Mapping[str, str]) -> Obj:

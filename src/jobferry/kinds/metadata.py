@@ -1,6 +1,7 @@
 """Which labels and annotations travel with a workload: all but those that bind it to its own cluster."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from jobferry.core import marks
 
@@ -46,6 +47,7 @@ def without_generated(labels: Mapping[str, str] | None) -> dict[str, str]:
     return {key: value for key, value in (labels or {}).items() if key not in GENERATED}
 
 
+@lru_cache(maxsize=1024)  # the same few keys are on thousands of workloads
 def _travels(key: str) -> bool:
     if key in GENERATED or key in TRACKING or key.startswith(marks.PREFIX):
         return False

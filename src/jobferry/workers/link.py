@@ -2,27 +2,35 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 from jobferry import log
-from jobferry.clock import sleep
-from jobferry.errors import Error
+from jobferry.clock import Seconds, sleep, timeout
+from jobferry.errors import BadInput, Error
 from jobferry.kube import errors
+from jobferry.kube.access import Access
 from jobferry.kube.cache import Change
 from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client, connect
 from jobferry.kube.informer import Freshness, Informer
-from jobferry.kube.items import Head
 from jobferry.kube.observed import Observe
-from jobferry.kube.resources import JOBS, NAMESPACES
+from jobferry.kube.resources import JOBS
 from jobferry.runtime import supervise
 from jobferry.runtime.backoff import Backoff
 from jobferry.runtime.inflight import Inflight
-from jobferry.workers import source
+from jobferry.workers import cluster, source
+from jobferry.workers.badge import Badge
+from jobferry.workers.cluster import UNKNOWN, Cluster
+from jobferry.workers.mirrors import MirrorHead
 from jobferry.workers.resource import Spec
 
 BACKOFF = Backoff(first=0.5, cap=30.0)
+
+AFTER_CRASH: Seconds = 30.0
+"""A link that crashed would most likely crash again at once."""
 
 _log = log.get(__name__)
 
@@ -34,9 +42,11 @@ class State:
     is_up: bool = False
     reason: str = "Connecting"
     message: str = "Not connected yet."
-    cluster: str = ""
-    version: str = ""
+    cluster: Cluster = UNKNOWN
+    """As it was when it was last reached."""
+
     lost_since: datetime | None = None
+    """Since when we have missed it; None while it is up, and until the first try has failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,108 +54,181 @@ class Connection:
     """What is there while, and after, a worker was reached."""
 
     client: Client
-    mirrors: Informer[Head]
+    mirrors: Informer[MirrorHead]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Common:
+    """What the links to all workers have in common."""
+
+    hub: Client
+    selector: Callable[[str], str]
+    """Selects our mirrors on the worker of that name."""
+
+    requests: int
+    rules: source.Rules
+    observe: Observe
+    on_mirror: Callable[[str, Change[MirrorHead]], None]
+    on_state: Callable[[str], None]
 
 
 class Link:
-    """Reaches one worker, again and again if need be, until cancelled."""
+    """Reaches one worker, again and again if need be, until cancelled.
+
+    `cluster` and `missed_since` are what was known before: of which cluster it is, and since when it had
+    been out of reach.
+    """
 
     def __init__(
         self,
         name: str,
         spec: Spec,
+        common: Common,
         *,
-        hub: Client,
-        selector: str,
-        requests: int,
-        rules: source.Rules,
-        observe: Observe,
-        on_mirror: Callable[[str, Change[Head]], None],
-        on_state: Callable[[str], None],
+        cluster: Cluster = UNKNOWN,
+        missed_since: datetime | None = None,
     ) -> None:
         self.name = name
         self.spec = spec
-        self.state = State()
+        self.state = State(cluster=cluster)
         self.connection: Connection | None = None
-        self.inflight = Inflight(requests)
-        self._hub = hub
-        self._clock = hub.clock
-        self._selector = selector
-        self._rules = rules
-        self._observe = observe
-        self._on_mirror = on_mirror
-        self._on_state = on_state
+        self.inflight = Inflight(common.requests)
+        self._common = common
+        self._clock = common.hub.clock
+        self._missed_since = missed_since
+        self._news = asyncio.Event()
+
+    @property
+    def mirrors(self) -> int:
+        """How many mirrors it holds, as far as was ever seen."""
+        return len(self.connection.mirrors) if self.connection else 0
 
     async def run(self) -> None:
-        """Stay connected; credentials are read anew whenever they prove wrong."""
-        failures = 0
+        """Stay connected; a bug costs a pause, not the other workers."""
         while True:
             try:
-                access = await source.access(
-                    self._hub, self.spec.kubeconfig, self._clock, self._rules
-                )
-                async with connect(
-                    access, name=self.name, clock=self._clock, observe=self._observe
-                ) as client:
-                    await self._introduce(client)
+                await self._stay_connected()
+            except Exception as error:  # noqa: BLE001 (whatever it is, the other workers go on)
+                _log.failure("Link crashed", error, worker=self.name)
+                self._miss("Crashed", f"This is a bug of the dispatcher: {error!r}")
+            await sleep(self._clock, AFTER_CRASH)
+
+    def look_again(self) -> None:
+        """Take note that the kubeconfig may be another one now."""
+        self._news.set()
+
+    async def _stay_connected(self) -> None:
+        """Connect; the kubeconfig is read anew whenever it proves wrong."""
+        failures = 0
+        while True:
+            self._news.clear()
+            try:
+                access = await self._access()
+                badge = Badge(access.credentials)
+                async with self._connect(replace(access, credentials=badge)) as client:
+                    found = await cluster.introduce(client)
                     failures = 0
-                    await self._follow(client)
+                    await self._follow(client, access, badge, found)
             except Error as error:
                 failures += 1
-                self._down(error)
-            await sleep(self._clock, BACKOFF.delay(failures, self._hub.random.random()))
+                self._fail(error)
+            await self._pause(failures)
 
-    async def _introduce(self, client: Client) -> None:
-        """Find out which cluster this is; a name or an address is no identity."""
-        kube_system = await client.get(NAMESPACES, "kube-system")
-        version = await client.raw("/version")
-        self.state = replace(
-            self.state, cluster=kube_system["metadata"]["uid"], version=version["gitVersion"]
-        )
+    async def _access(self) -> Access:
+        where, rules = self.spec.kubeconfig, self._common.rules
+        return await source.access(self._common.hub, where, self._clock, rules)
 
-    async def _follow(self, client: Client) -> None:
-        """Keep the copy of our mirrors, until our credentials are refused."""
-        mirrors = Informer(client, Scope(resource=JOBS, labels=self._selector), Head)
-        mirrors.listen(lambda change: self._on_mirror(self.name, change))
-        refused = asyncio.Event()
+    def _connect(self, access: Access) -> Client:
+        observe = self._common.observe
+        return connect(access, name=self.name, clock=self._clock, observe=observe)
+
+    async def _pause(self, failures: int) -> None:
+        """Wait before the next try, unless there is news before."""
+        delay = BACKOFF.delay(failures, self._common.hub.random.random())
+        with suppress(TimeoutError):
+            async with timeout(self._clock, delay):
+                await self._news.wait()
+
+    async def _follow(
+        self, client: Client, access: Access, badge: Badge, found: Cluster
+    ) -> None:
+        """Keep the copy of our mirrors, until our credentials are refused or lead elsewhere."""
+        scope = Scope(resource=JOBS, labels=self._common.selector(self.name))
+        new = Connection(client, Informer(client, scope, MirrorHead))
 
         def note(link: Freshness) -> None:
-            if link.is_following and link.is_synced:
-                self._up()
-            elif link.trouble is not None:
-                self._down(link.trouble)
+            if link.trouble is not None:
+                self._fail(link.trouble)
+                self.look_again()
                 if isinstance(link.trouble, errors.Unauthorized | errors.Untrusted):
-                    refused.set()
+                    badge.is_void.set()
+            elif link.is_following and self.connection is new:
+                self._rise(found)
 
+        new.mirrors.listen_to_link(note)
         async with supervise.tasks(f"worker {self.name}", clock=self._clock) as tasks:
-            tasks.start("mirrors", mirrors.run)
-            await mirrors.synced.wait()
-            self.connection = Connection(client, mirrors)
-            mirrors.listen_to_link(note)
-            self._up()
-            await refused.wait()
+            tasks.start("mirrors", new.mirrors.run)
+            tasks.start("first copy", partial(self._take_in, new, found))
+            tasks.start("kubeconfig", partial(self._renew, access, badge, found))
+            await badge.is_void.wait()
 
-    def _up(self) -> None:
-        self._set(
-            replace(
-                self.state,
-                is_up=True,
-                reason="Connected",
-                message="Connected.",
-                lost_since=None,
-            )
-        )
+    async def _take_in(self, new: Connection, found: Cluster) -> None:
+        """Put a connection in the place of the last one, once its copy is whole; tell what differs."""
+        await new.mirrors.synced.wait()
+        old, self.connection = self.connection, new
+        tell = partial(self._common.on_mirror, self.name)
+        new.mirrors.listen(tell)
+        for item in old.mirrors if old else ():
+            if new.mirrors.get(item.key) is None:
+                tell(Change(item, None))
+        self._rise(found)
 
-    def _down(self, error: Error) -> None:
-        since = self.state.lost_since or self._clock.now()
+    async def _renew(self, access: Access, badge: Badge, known: Cluster) -> None:
+        """Take new credentials into use without a break; what leads elsewhere is for a new connection."""
+        failures = 0
+        while True:
+            await (self._pause(failures) if failures else self._news.wait())
+            self._news.clear()
+            failures += 1
+            try:
+                new = await self._access()
+                await self._try(new, access, known)
+            except Moved:
+                badge.is_void.set()
+            except Error as error:
+                self._warn(f"Connected, but what the kubeconfig says now fails: {error}")
+            else:
+                badge.exchange(new.credentials)
+                access, failures = new, 0
+                self._warn(None)
+
+    async def _try(self, new: Access, old: Access, known: Cluster) -> None:
+        """Raise what is wrong with a kubeconfig, or `Moved`: to another server, cluster or version."""
+        async with self._connect(new) as client:
+            found = await cluster.introduce(client)
+        if (new.server, new.headers, found) != (old.server, old.headers, known):
+            raise Moved(f"{self.name}: the kubeconfig leads elsewhere")
+
+    def _rise(self, found: Cluster) -> None:
+        self._missed_since = None
+        self._set(State(is_up=True, reason="Connected", message="Connected.", cluster=found))
+
+    def _warn(self, message: str | None) -> None:
+        """Say of a worker that is up what is wrong nevertheless."""
+        if self.state.is_up and message:
+            self._set(replace(self.state, reason="RenewalFailed", message=message))
+        elif self.state.is_up:
+            self._rise(self.state.cluster)
+
+    def _fail(self, error: Error) -> None:
+        # What is wrong with a kubeconfig is found out in many places.
+        reason = "BadKubeconfig" if type(error) is BadInput else type(error).__name__
+        self._miss(reason, str(error))
+
+    def _miss(self, reason: str, message: str) -> None:
+        since = self.state.lost_since or self._missed_since or self._clock.now()
         self._set(
-            replace(
-                self.state,
-                is_up=False,
-                reason=type(error).__name__,
-                message=str(error),
-                lost_since=since,
-            )
+            replace(self.state, is_up=False, reason=reason, message=message, lost_since=since)
         )
 
     def _set(self, state: State) -> None:
@@ -157,4 +240,8 @@ class Link:
             _log.info(
                 "Worker link changed", worker=self.name, up=state.is_up, why=state.message
             )
-        self._on_state(self.name)
+        self._common.on_state(self.name)
+
+
+class Moved(Error):
+    """A kubeconfig is good, but for another server or cluster."""

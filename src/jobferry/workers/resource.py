@@ -2,10 +2,16 @@
 
 import msgspec
 
-from jobferry.kube.items import Head
+from jobferry.core import marks
+from jobferry.kube.items import Head, Metadata
 from jobferry.kube.resources import Resource
 
 WORKERS = Resource("jobferry.io", "v1alpha1", "workers", "Worker", namespaced=False)
+
+
+def finalizer(dispatcher: str) -> str:
+    """Return what guards a Worker while one dispatcher has mirrors there; each has its own."""
+    return f"mirrors.jobferry.io/{marks.label_value(dispatcher)}"
 
 
 class SecretKey(msgspec.Struct, frozen=True, gc=False):
@@ -37,9 +43,22 @@ class Spec(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     namespaces: Namespaces = Namespaces()
     drain: str = "None"
     max_mirrors: int | None = None
+    shared_cluster: bool = False
+
+
+class WorkerMetadata(Metadata, frozen=True, gc=False, rename="camel"):
+    """Also, what keeps it from being deleted."""
+
+    finalizers: tuple[str, ...] = ()
 
 
 class WorkerHead(Head, frozen=True, gc=False):
     """A Worker, as far as it is read often."""
 
+    metadata: WorkerMetadata
     spec: Spec = Spec()
+
+    @property
+    def is_being_removed(self) -> bool:
+        """Whether somebody has deleted it."""
+        return self.metadata.deletion_timestamp is not None

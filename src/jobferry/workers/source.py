@@ -10,7 +10,7 @@ from pathlib import Path
 
 from jobferry.clock import Clock
 from jobferry.errors import BadInput
-from jobferry.kube import kubeconfig
+from jobferry.kube import errors, kubeconfig
 from jobferry.kube.access import Access
 from jobferry.kube.client import Client
 from jobferry.kube.document import ANYTHING, Policy
@@ -20,6 +20,18 @@ from jobferry.workers import resource
 from jobferry.workers.resource import SecretKey
 
 NOTHING = Policy(files=None, programs=frozenset())
+
+
+class SecretNotFound(BadInput):
+    """There is no Secret of the name that a Worker gives."""
+
+    hint = "Create the Secret; it is noticed."
+
+
+class SecretForbidden(BadInput):
+    """The dispatcher may not read the Secret that a Worker names."""
+
+    hint = "Put it into the dispatcher's own namespace, or grant the right to get it there."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +73,12 @@ def _file(name: str, rules: Rules) -> Kubeconfig:
 
 
 async def _secret(hub: Client, where: SecretKey, label: str) -> bytes:
-    secret = await hub.get(SECRETS, where.name, where.namespace)
+    try:
+        secret = await hub.get(SECRETS, where.name, where.namespace)
+    except errors.NotFound as error:
+        raise SecretNotFound(f"{label}: there is no such Secret on the hub") from error
+    except errors.Forbidden as error:
+        raise SecretForbidden(f"{label}: {error}") from error
     encoded = (secret.get("data") or {}).get(where.key)
     if encoded is None:
         raise BadInput(f"{label}: there is no such key")

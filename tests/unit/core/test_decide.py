@@ -288,45 +288,6 @@ class TestVanishedMirrors:
         assert placement.last_attempt(world.hub) == 2
 
 
-class TestDrain:
-    def test_a_drained_worker_is_vacated_without_overlap(self) -> None:
-        world = World(workers=[up("east", moves_away=True, refuses="drained"), up("west")])
-        world.place()
-        world.mirror(active=1, startTime="2026-01-02T11:00:00Z")
-        stop = world.settle()
-        assert isinstance(stop, EditMirror)
-        assert stop.patch["spec"] == {"suspend": True}
-
-        world.mirrors["east"] = suspended(world.mirrors["east"], stop.patch, active=1)
-        assert "waits until its pods have ended" in str(world.settle())
-        world.mirrors["east"] = suspended(world.mirrors["east"], stop.patch)
-        assert isinstance(world.settle(), DeleteMirror)
-        del world.mirrors["east"]
-
-        assert world.settle() == Rest("runs on west")
-
-    def test_a_drain_that_is_called_off_lets_it_go_on(self) -> None:
-        world = World(workers=[up("east", moves_away=True, refuses="drained"), up("west")])
-        world.place()
-        world.mirror(active=1)
-        stop = world.settle()
-        assert isinstance(stop, EditMirror)
-        world.mirrors["east"] = suspended(world.mirrors["east"], stop.patch)
-        world.workers = [up("east"), up("west")]
-
-        step = world.settle()
-
-        assert isinstance(step, EditMirror)
-        assert step.patch["spec"] == {"suspend": False}
-
-    def test_without_another_worker_it_stays(self) -> None:
-        world = World(workers=[up("east", moves_away=True, refuses="drained")])
-        world.place()
-        world.mirror(active=1)
-
-        assert world.settle() == Rest("runs on east")
-
-
 def finished(policy: Obj) -> World:
     world = World(policy=policy)
     world.place()
@@ -337,25 +298,21 @@ def finished(policy: Obj) -> World:
     return world
 
 
-def suspended(mirror: Obj, patch: Obj, active: int = 0) -> Obj:
-    metadata = {**mirror["metadata"], "annotations": patch["metadata"]["annotations"]}
-    metadata["annotations"] |= {
-        k: v
-        for k, v in mirror["metadata"]["annotations"].items()
-        if k not in metadata["annotations"]
-    }
-    status = {**mirror["status"], "active": active, "conditions": [condition("Suspended")]}
-    return {
-        **mirror,
-        "metadata": metadata,
-        "spec": {**mirror["spec"], "suspend": True},
-        "status": status,
-    }
-
-
 def test_what_was_earned_before_is_no_sign_that_a_new_attempt_ran() -> None:
     world = World(hub_job(completions=5))
     world.write({"status": {"succeeded": 2, "startTime": "2026-01-02T11:00:00Z"}})
     world.place("west", attempt=2, base=Base(succeeded=2))
 
     assert isinstance(world.next(), CreateMirror)
+
+
+def test_the_mirror_of_what_is_finished_goes_at_once_from_a_worker_that_is_removed() -> None:
+    world = finished({})
+    assert isinstance(world.next(), Rest)
+    world.workers = [up("east", is_being_removed=True), up("west")]
+
+    step = world.next()
+
+    assert isinstance(step, DeleteMirror)
+    world.workers = [lost("east", minutes=1), up("west")]
+    assert isinstance(world.next(), Rest)

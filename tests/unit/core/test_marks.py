@@ -113,11 +113,15 @@ def test_a_mirror_can_be_told_from_a_copy_without_knowing_its_workload() -> None
     assert found.judge(clone).standing is Standing.FOREIGN
 
 
-def test_the_selector_selects_the_mirrors_of_one_dispatcher_of_one_hub() -> None:
-    selector = labels.parse(marks.selector("5f0c", "jobferry.io/dispatcher"))
+def test_the_selector_selects_the_mirrors_of_one_dispatcher_of_one_hub_on_one_worker() -> None:
+    selector = labels.parse(marks.selector("5f0c", "jobferry.io/dispatcher", MARKS.worker))
 
     assert selector.matches(MIRROR["metadata"]["labels"])
-    for other in (replace(MARKS, origin="b"), replace(MARKS, dispatcher="jobferry.io/other")):
+    for other in (
+        replace(MARKS, origin="b"),
+        replace(MARKS, dispatcher="jobferry.io/other"),
+        replace(MARKS, worker="b"),
+    ):
         assert not selector.matches(other.labels())
 
 

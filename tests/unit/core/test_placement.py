@@ -2,11 +2,13 @@ from typing import Any
 
 import orjson
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from jobferry.core import placement
 from jobferry.core.base import Base
 from jobferry.core.placement import Placement, Shard
-from jobferry.objects import Obj, merge_patch
+from jobferry.objects import Obj, indexes, merge_patch
 from tests.unit.core.worlds import NOW, hub_job
 
 DECISION = Placement("uid-1", 2, (Shard("east", "east-uid", Base(succeeded=3)),))
@@ -52,12 +54,51 @@ def test_a_placement_copied_from_another_job_does_not_count() -> None:
 
 
 def test_an_altered_placement_does_not_count_but_the_condition_still_tells() -> None:
-    forged = Placement("uid-1", 2, (Shard("west", "west-uid"),))
-    note = placed(forged)["metadata"]["annotations"]
-    job = merge_patch.apply(placed(), {"metadata": {"annotations": note}})
+    for forged in (Shard("west", "west-uid"), Shard("east", "east-uid", Base(succeeded=9))):
+        note = placed(Placement("uid-1", 2, (forged,)))["metadata"]["annotations"]
+        job = merge_patch.apply(placed(), {"metadata": {"annotations": note}})
 
-    assert placement.read(job) is None
-    assert placement.vouched(job) == Placement("uid-1", 2, (Shard("east", "east-uid"),))
+        assert placement.read(job) is None
+        assert placement.vouched(job) == DECISION
+
+
+BASES = st.builds(
+    Base,
+    succeeded=st.integers(0, 99),
+    failed=st.integers(0, 99),
+    completed_indexes=st.sets(st.integers(0, 40)).map(indexes.IndexSet.of),
+    seconds=st.integers(0, 9999),
+)
+SHARDS = st.builds(
+    Shard, st.from_regex(r"[a-z][a-z0-9.-]{0,9}", fullmatch=True), st.uuids().map(str), BASES
+)
+
+
+@given(st.lists(SHARDS, min_size=1, max_size=3).map(tuple), st.integers(1, 99))
+def test_the_condition_alone_tells_all_of_a_placement(
+    shards: tuple[Shard, ...], attempt: int
+) -> None:
+    decision = Placement("uid-1", attempt, shards)
+
+    assert placement.vouched(placed(decision)) == decision
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "",
+        "attempt 2 on ",
+        "attempt 2 on east",
+        'attempt 2 on east (east-uid) after {"succeeded":-1}',
+        "attempt 2 on east (east-uid) after {]}",
+        "attempt 2 on east (east-uid) and more",
+    ],
+)
+def test_a_condition_that_tells_something_else_vouches_for_nothing(message: str) -> None:
+    job = placed()
+    job["status"]["conditions"][0]["message"] = message
+
+    assert placement.vouched(job) is None
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """What is known about one workload, built up step by step, for tests of the decisions about it."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -57,6 +58,7 @@ class World:
 
     hub: Obj | None = field(default_factory=hub_job)
     workers: list[Worker] = field(default_factory=lambda: [up("east"), up("west")])
+    loads: dict[str, int] = field(default_factory=Counter)
     mirrors: dict[str, Obj] = field(default_factory=dict)
     refusals: dict[str, str] = field(default_factory=dict)
     policy: dict[str, Any] = field(default_factory=dict)
@@ -71,6 +73,7 @@ class World:
             is_live=self.is_live,
             mirrors=self.mirrors,
             workers={worker.name: worker for worker in self.workers},
+            loads=self.loads,
             policy=Policy(workers=names, **self.policy),
             origin="hub-uid",
             dispatcher="jobferry.io/dispatcher",

@@ -149,34 +149,29 @@ def test_a_job_that_ends_with_its_base_shows_it() -> None:
     assert status["completionTime"] == at(0)
 
 
-# -- whether a mirror has run --------------------------------------------------------------------
+# -- whether a mirror waits to run ---------------------------------------------------------------
+
+STARTED = {"active": 3, "ready": 0, "terminating": 0, "startTime": at(-9)}
+
+
+def test_a_mirror_with_a_start_and_no_pod_that_did_something_waits_since_then() -> None:
+    assert job.waits_since({"status": STARTED}) == NOW + timedelta(seconds=-9)
+    assert job.waits_since({"status": {**STARTED, "uncountedTerminatedPods": {}}})
 
 
 @pytest.mark.parametrize(
     "status",
     [
-        {},
-        {"active": 3, "ready": 0, "terminating": 0, "startTime": at(-9)},
-        {"conditions": [condition("Suspended")]},
-        {"uncountedTerminatedPods": {}},
-    ],
-)
-def test_a_mirror_without_a_pod_that_did_something_never_ran(status: Obj) -> None:
-    assert job.never_ran({"status": status})
-
-
-@pytest.mark.parametrize(
-    "status",
-    [
-        {"active": 1, "ready": 1},
+        {"startTime": None},
+        {"ready": 1},
         {"succeeded": 1},
         {"failed": 1},
         {"terminating": 1},
         {"uncountedTerminatedPods": {"succeeded": ["a"]}},
         {"uncountedTerminatedPods": {"failed": ["a"]}},
-        {"conditions": [condition("Suspended")], "startTime": at(-9)},
+        {"conditions": [condition("Suspended")]},
         {"conditions": [condition("Complete")]},
     ],
 )
-def test_a_mirror_whose_pods_may_have_done_something_has_run(status: Obj) -> None:
-    assert not job.never_ran({"status": status})
+def test_any_other_mirror_waits_for_nothing(status: Obj) -> None:
+    assert job.waits_since({"status": {**STARTED, **status}}) is None

@@ -7,14 +7,13 @@ import pytest
 import yaml
 
 from jobferry.errors import BadInput
-from jobferry.kube import errors
 from jobferry.kube.access import Access
 from jobferry.kube.document import Policy
 from jobferry.kube.wire import Answer
 from jobferry.testing.clock import ManualClock
 from jobferry.workers import source
 from jobferry.workers.resource import Kubeconfig, SecretKey
-from jobferry.workers.source import Rules
+from jobferry.workers.source import Rules, SecretForbidden, SecretNotFound
 from tests.unit.kube.wires import Wire, client_over, status
 
 SECRET = Kubeconfig(secret=SecretKey("jobferry-system", "east"))
@@ -78,9 +77,11 @@ async def test_a_secret_without_the_key_is_refused_by_its_name() -> None:
     assert await refusal(SECRET, Rules(), other) == f"{LABEL}: there is no such key"
 
 
-async def test_a_secret_that_is_missing_is_told_as_the_hub_tells_it() -> None:
-    with pytest.raises(errors.NotFound):
+async def test_a_secret_that_is_missing_or_closed_to_us_is_told() -> None:
+    with pytest.raises(SecretNotFound, match=f"{LABEL}: there is no such Secret"):
         await access(SECRET, Rules(), status(404, "NotFound"))
+    with pytest.raises(SecretForbidden, match=LABEL):
+        await access(SECRET, Rules(), status(403, "Forbidden"))
 
 
 async def test_a_secret_cannot_have_a_file_of_the_dispatcher_sent_elsewhere(

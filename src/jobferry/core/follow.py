@@ -1,0 +1,143 @@
+"""What to do about a workload whose mirror is there: bring its status back and the user's edits over, or leave."""
+
+from collections.abc import Iterator
+
+from jobferry.clock import Seconds
+from jobferry.core import choose, legal, place, times
+from jobferry.core.marks import VACATING
+from jobferry.core.placement import Placement
+from jobferry.core.status import INTERIM, SUSPENDED, count, end, is_suspended
+from jobferry.core.steps import EditMirror, Notice, Rest, Step, WriteStatus
+from jobferry.core.view import Edits, Kind, View
+from jobferry.objects import Obj, conditions
+
+DRAINED = "Drained"
+"""Why a mirror leaves, as it is noted there: its worker gives its work away."""
+
+NOT_STARTED = "NotStarted"
+"""Nothing of it ever ran there."""
+
+COUNTS_WITHIN: Seconds = 5.0
+"""By when a worker that counts late has counted: its Job controller looks at pods again within a second."""
+
+
+def follow(view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj) -> Step:
+    """Bring the status back and the user's edits over; or see to it that the mirror leaves its worker."""
+    shard = placed.shards[0]
+    if _is_about_to_end(mirror.get("status") or {}):
+        return Rest(f"ends on {shard.worker}: one write will tell all of it")
+    wanted = kind.wanted_status(hub, mirror, shard.base)
+    status = legal.legalise(hub, wanted, view.now)
+    if patch := legal.patch(hub, status):
+        return WriteStatus(patch, kind.finish({"status": status}))
+    if step := _leave(view, kind, hub, placed, mirror):
+        return step
+    edits = kind.edits(hub, mirror, shard.base)
+    if edits.patch:
+        return EditMirror(shard.worker, mirror, edits.patch)
+    return _rest(view, kind, mirror, shard.worker, edits)
+
+
+def _is_about_to_end(status: Obj) -> bool:
+    """Tell whether nothing runs any more and it is decided how to end: the next status is the last."""
+    listed = status.get("conditions")
+    is_decided = any(conditions.is_true(listed, interim) for interim in INTERIM.values())
+    is_over = not count(status, "active") and not count(status, "terminating")
+    return is_decided and is_over and end(status) is None
+
+
+# Leaving
+
+
+def _leave(view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj) -> Step | None:
+    """See to a mirror that is to leave its worker, or was to and need not or cannot any more."""
+    worker = placed.shards[0].worker
+    noted = (mirror["metadata"].get("annotations") or {}).get(VACATING)
+    why = _why_leave(view, kind, worker, mirror, noted)
+    if why and choose.choose(view, but=worker).worker is not None:
+        return _vacate(view, kind, hub, placed, mirror, why, is_vacating=noted is not None)
+    return _stay(hub, worker, mirror) if noted is not None else None
+
+
+def _why_leave(view: View, kind: Kind, name: str, mirror: Obj, noted: str | None) -> str | None:
+    """Say why what runs on a worker is to run elsewhere, if it is."""
+    worker = view.workers[name]
+    would_wait = view.policy.lost_after is None
+    if worker.moves_away or (worker.is_being_removed and not would_wait):
+        return DRAINED
+    # A mirror that is suspended to leave waits for nothing any more; its note still says why.
+    is_late = noted == NOT_STARTED or _time_to_start(view, kind, mirror) == 0
+    return NOT_STARTED if is_late and view.policy.moves_unstarted else None
+
+
+def _vacate(
+    view: View,
+    kind: Kind,
+    hub: Obj,
+    placed: Placement,
+    mirror: Obj,
+    why: str,
+    *,
+    is_vacating: bool,
+) -> Step:
+    """Stop a mirror that is to run elsewhere, and place it there once none of its pods runs any more.
+
+    By then the hub shows all that it earned, so that two attempts never overlap.
+    """
+    worker = placed.shards[0].worker
+    if not is_vacating:
+        note = {"metadata": {"annotations": {VACATING: why}}}
+        return EditMirror(worker, mirror, {**note, "spec": {"suspend": True}})
+    status = mirror.get("status") or {}
+    if not is_suspended(status) or count(status, "active") or count(status, "terminating"):
+        return Rest(f"leaves {worker}: waits until its pods have ended")
+    if left := _time_to_count(view, worker, status):
+        return Rest(f"leaves {worker}: not all of its pods may be counted yet", left)
+    reasons = {
+        DRAINED: f"worker {worker} gives its work away",
+        NOT_STARTED: f"nothing of it ran on worker {worker}",
+    }
+    return place.move(view, kind, hub, placed, mirror, why=reasons[why], but=worker)
+
+
+def _time_to_count(view: View, worker: str, status: Obj) -> Seconds:
+    """Return how long a worker may still take to tell of pods that end though their Job is suspended."""
+    suspension = conditions.find(status.get("conditions"), SUSPENDED) or {}
+    since = suspension.get("lastTransitionTime")
+    if since is None or not view.workers[worker].counts_late:
+        return 0.0
+    return max(0.0, COUNTS_WITHIN - (view.now - times.instant(since)).total_seconds())
+
+
+def _stay(hub: Obj, worker: str, mirror: Obj) -> Step:
+    """Let a mirror go on that was to leave, but need not or cannot any more."""
+    suspend = bool(hub["spec"].get("suspend"))
+    note = {"metadata": {"annotations": {VACATING: None}}}
+    return EditMirror(worker, mirror, {**note, "spec": {"suspend": suspend}})
+
+
+# Resting
+
+
+def _rest(view: View, kind: Kind, mirror: Obj, worker: str, edits: Edits) -> Step:
+    left = _time_to_start(view, kind, mirror)
+    notices = [*_edit_notices(worker, edits)]
+    if left == 0:
+        message = f"None of its pods became ready on worker {worker} within {view.policy.start_within:g} s"
+        notices.append(Notice(NOT_STARTED, message))
+    return Rest(f"runs on {worker}", left or None, tuple(notices))
+
+
+def _time_to_start(view: View, kind: Kind, mirror: Obj) -> float | None:
+    """Return how long a mirror may still take to start; None: it has, need not, or may take for ever."""
+    since = kind.waits_since(mirror)
+    if since is None or view.policy.start_within is None:
+        return None
+    return max(0.0, view.policy.start_within - (view.now - since).total_seconds())
+
+
+def _edit_notices(worker: str, edits: Edits) -> Iterator[Notice]:
+    for what in edits.refusals:
+        yield Notice("NotForwarded", f"Not forwarded to worker {worker}: {what}")
+    for what in edits.drift:
+        yield Notice("ChangedOnWorker", f"Changed on worker {worker}, and left so: {what}")

@@ -1,0 +1,78 @@
+"""Chooses where a workload runs, for the first time or again, and what becomes of it where that is nowhere."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from jobferry.core import choose, legal, placement, times
+from jobferry.core.placement import Placement, Shard
+from jobferry.core.status import SUSPENDED, end
+from jobferry.core.steps import Look, Notice, Record, Rest, Step, WriteStatus
+from jobferry.core.view import Kind, View
+from jobferry.objects import Obj, conditions
+
+
+def place(view: View, kind: Kind, hub: Obj) -> Step:
+    """Place a workload for the first time."""
+    return _place(view, kind, hub, placement.last_attempt(hub) + 1, Shard("", ""), "", None)
+
+
+def move(
+    view: View,
+    kind: Kind,
+    hub: Obj,
+    placed: Placement,
+    mirror: Obj | None,
+    *,
+    why: str,
+    but: str | None = None,
+) -> Step:
+    """Place it again, with what was earned; or end it, if nothing is left to do.
+
+    `mirror` is None if nothing is known of it any more; `but` is a worker that is not to get it again.
+    """
+    if not view.is_live:
+        return Look()
+    base = kind.carried(hub, mirror, placed.shards[0].base, view.now)
+    if ended := kind.outcome(hub, base):
+        patch = legal.patch(hub, legal.legalise(hub, ended, view.now))
+        return (
+            WriteStatus(patch, str((end(ended) or {}).get("type"))) if patch else Rest("ended")
+        )
+    return _place(view, kind, hub, placed.attempt + 1, Shard("", "", base), why, but)
+
+
+def _place(
+    view: View, kind: Kind, hub: Obj, attempt: int, shard: Shard, why: str, but: str | None
+) -> Step:
+    """Choose a worker and record it; `shard` says what the earlier attempts earned."""
+    choice = choose.choose(view, but=but)
+    if choice.worker is None:
+        return _no_worker(view, hub, choice.reason)
+    there = replace(shard, worker=choice.worker.name, cluster=choice.worker.cluster)
+    decision = Placement(hub["metadata"]["uid"], attempt, (there,))
+    idle = kind.IDLE if attempt > 1 else None
+    return Record(placement.patch(hub, decision, view.now, idle=idle), decision, why)
+
+
+def _no_worker(view: View, hub: Obj, reason: str) -> Step:
+    give_up = view.policy.give_up_after
+    waits = f"no worker can take it: {reason}"
+    notices = (Notice("NoWorker", f"No worker can take it: {reason}"),)
+    if give_up is None or (hub.get("status") or {}).get("startTime"):
+        # What has run is not thrown away because its worker went: it waits for the next one.
+        return Rest(waits, notices=notices)
+    if patch := legal.patch(hub, legal.unplaced(hub, view.now)):
+        return WriteStatus(patch, None)  # from now on it says since when it is not suspended
+    left = (_waits_since(hub) + timedelta(seconds=give_up) - view.now).total_seconds()
+    if left > 0:
+        return Rest(waits, left, notices)
+    message = f"No worker took it within {give_up:g} s: {reason}"
+    patch = legal.patch(hub, legal.fail(hub, "NoWorker", message, view.now))
+    return WriteStatus(patch, "Failed") if patch else Rest("failed")
+
+
+def _waits_since(hub: Obj) -> datetime:
+    """Return when a workload that runs nowhere began to wait: when it was made, or resumed."""
+    suspended = conditions.find((hub.get("status") or {}).get("conditions"), SUSPENDED) or {}
+    made = hub["metadata"]["creationTimestamp"]
+    return times.instant(suspended.get("lastTransitionTime") or made)

@@ -1,0 +1,114 @@
+"""Puts together what the caches know about one workload, for the core to decide on."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from jobferry.clock import Clock
+from jobferry.core import view
+from jobferry.core.view import Policy, View
+from jobferry.dispatch.claims import Claims
+from jobferry.dispatch.jobs import JobHead
+from jobferry.dispatch.memory import Memory
+from jobferry.dispatch.queues import Queues
+from jobferry.kube.informer import Informer
+from jobferry.kube.items import Key
+from jobferry.objects import Obj
+from jobferry.workers.registry import Workers
+
+NO_POLICY = Policy(workers=())
+"""For what is gone from the hub."""
+
+
+@dataclass(slots=True)
+class Known:
+    """What one pass has learnt about its workload, besides what the caches say."""
+
+    key: Key
+    is_live: bool = False
+    is_gone: bool = False
+
+
+class Loads:
+    """How much each worker has to do: `count` says what it has, the rest it is about to get."""
+
+    def __init__(self, count: Callable[[str], int]) -> None:
+        self._count = count
+        self._expected: Counter[str] = Counter()
+
+    def __getitem__(self, worker: str) -> int:
+        return self._count(worker) + self._expected[worker]
+
+    @contextmanager
+    def expecting(self, workers: Iterable[str]) -> Iterator[None]:
+        """Count one more for each, while its placement is being written: many are at the same time."""
+        chosen = list(workers)
+        self._expected.update(chosen)
+        try:
+            yield
+        finally:
+            self._expected.subtract(chosen)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Views:
+    """Looks into all caches."""
+
+    origin: str
+    dispatcher: str
+    claims: Claims
+    clock: Clock
+    jobs: Informer[JobHead]
+    queues: Queues
+    workers: Workers
+    loads: Loads
+    memory: Memory
+
+    def of(self, known: Known) -> View | str:
+        """Return all that is known of a workload, or why it belongs to no queue."""
+        key = known.key
+        item = None if known.is_gone or self.stranger(key) else self.jobs.get(key)
+        policy = self.queues.policy(item.head.metadata) if item else NO_POLICY
+        if isinstance(policy, str):
+            return policy
+        workers = self.workers.views()
+        names = self._other_names(key, workers)
+        return View(
+            namespace=key.namespace,
+            name=key.name,
+            hub=item.object() if item else None,
+            is_live=known.is_live,
+            mirrors=self._mirrors(key, names),
+            workers=workers,
+            policy=policy,
+            origin=self.origin,
+            dispatcher=self.dispatcher,
+            now=self.clock.now(),
+            loads=self.loads,
+            refusals=self.memory.refusals(key),
+            buried=self.memory.buried(key),
+            names=names,
+        )
+
+    def stranger(self, key: Key) -> JobHead | None:
+        """Return the Job of that name if it is not ours, though it looks as if it were meant to be."""
+        item = self.jobs.get(key)
+        return None if item is None or self.claims.has(item.head) else item.head
+
+    def _other_names(self, key: Key, workers: Mapping[str, view.Worker]) -> dict[str, str]:
+        """Name the mirrors on the hub itself otherwise than the Jobs that they mirror."""
+        return {
+            name: f"{key.name}-mirror"
+            for name, each in workers.items()
+            if each.cluster == self.origin
+        }
+
+    def _mirrors(self, key: Key, names: Mapping[str, str]) -> dict[str, Obj]:
+        found = {}
+        for link in self.workers.links():
+            mirror = Key(key.namespace, names[link.name]) if link.name in names else key
+            item = link.connection.mirrors.get(mirror) if link.connection else None
+            if item is not None:
+                found[link.name] = item.object()
+        return found

@@ -1,0 +1,57 @@
+"""When a Worker that somebody deleted may go: once nothing of ours is left on its cluster."""
+
+from jobferry.clock import Seconds
+from jobferry.core import marks
+from jobferry.core.marks import Standing
+from jobferry.kube.calls import Scope
+from jobferry.kube.resources import JOBS
+from jobferry.objects import Obj
+from jobferry.workers.link import Link, State
+
+
+def hold(
+    state: State, *, load: int, has_mirrors: bool, lost_for: Seconds, patience: Seconds
+) -> str | None:
+    """Say what a Worker waits for before it can go; None: for nothing.
+
+    A cluster out of reach is waited for as long as there is work to be moved away from it; and if it may
+    hold only what is finished, as long as lost workers are waited for in general.
+    """
+    if state.is_up:
+        return "waits until its mirrors are gone" if has_mirrors else None
+    if state.lost_since is None:
+        return "waits until it is connected"
+    if load:
+        return f"out of reach ({state.reason}), and its work waits to be moved elsewhere"
+    if has_mirrors and lost_for < patience:
+        return f"out of reach ({state.reason}), and may hold finished mirrors"
+    return None
+
+
+def has_mirrors(link: Link) -> bool:
+    """Tell whether what we saw last on a worker holds a mirror; if we never saw it, it may."""
+    if link.connection is None:
+        return True
+    return any(is_mirror(item.object()) for item in link.connection.mirrors)
+
+
+async def is_clear(link: Link, selector: str) -> bool:
+    """Ask the cluster itself whether no mirror of ours is left there or just being made."""
+    if link.connection is None or link.inflight.stats().in_flight:
+        return False
+    listed = await link.connection.client.list(Scope(resource=JOBS, labels=selector))
+    return not any(map(is_mirror, listed.items))
+
+
+def is_mirror(obj: Obj) -> bool:
+    """Tell a mirror from a copy that somebody made of one."""
+    found = marks.read(obj)
+    return found is not None and found.judge(obj).standing is Standing.CURRENT
+
+
+def farewell(cluster: str, mirrors: int, selector: str) -> str:
+    """Say what may be left on a cluster that was out of reach when its Worker went."""
+    return (
+        f"Cluster {cluster} was out of reach when its Worker was removed, and may still hold"
+        f" {mirrors} mirrors; to be rid of them: kubectl delete jobs -A -l {selector}"
+    )

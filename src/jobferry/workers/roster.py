@@ -1,0 +1,118 @@
+"""How placement sees the workers: worked out when one of them changes, not for every workload."""
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from typing import NamedTuple
+
+from jobferry.core import view
+from jobferry.kube.cache import Change
+from jobferry.kube.items import Item
+from jobferry.workers.link import State
+from jobferry.workers.resource import WorkerHead
+
+
+class _Entry(NamedTuple):
+    """All that placement may go by, about one worker."""
+
+    view: view.Worker
+    labels: dict[str, str]
+    creates_namespaces: bool
+
+
+class Roster:
+    """Keeps the views of all workers; `on_change` hears of each that placement sees otherwise than before."""
+
+    def __init__(self, on_change: Callable[[str], None]) -> None:
+        self.views: Mapping[str, view.Worker] = {}
+        self.twins: Mapping[str, str] = {}
+        """Of each Worker that may not stand for its cluster, the one that does."""
+
+        self._on_change = on_change
+        self._entries: dict[str, _Entry] = {}
+        self._is_cut_off = False
+        self._was_cut_off_at: datetime | None = None
+
+    def update(
+        self, items: Iterable[Item[WorkerHead]], states: Mapping[str, State], now: datetime
+    ) -> None:
+        """Look at all workers anew."""
+        workers = [
+            (item, states.get(item.key.name, State())) for item in sorted(items, key=_age)
+        ]
+        self._note_cut([state for _, state in workers], now)
+        self.twins = _twins(workers)
+        before, self._entries = self._entries, {}
+        for item, state in workers:
+            self._entries[item.key.name] = self._entry(item, state)
+        self.views = {name: entry.view for name, entry in self._entries.items()}
+        for name in before.keys() | self._entries.keys():
+            if before.get(name) != self._entries.get(name):
+                self._on_change(name)
+
+    def _note_cut(self, states: list[State], now: datetime) -> None:
+        """Take note whether we are cut off ourselves: then nobody's being out of reach counts.
+
+        Those that are lost come back one by one, too: work must not flee from one to the other. Those that
+        are not connected yet, because we have just begun, are not lost.
+        """
+        if self._is_cut_off:
+            self._was_cut_off_at = now
+        lost = sum(state.lost_since is not None for state in states)
+        self._is_cut_off = view.are_most(lost, len(states))
+
+    def _entry(self, item: Item[WorkerHead], state: State) -> _Entry:
+        name, head = item.key.name, item.head
+        seen = view.Worker(
+            name=name,
+            cluster=state.cluster.uid,
+            is_up=state.is_up,
+            lost_since=self._lost_since(state),
+            refuses=self._refusal(head),
+            moves_away=head.spec.drain == "MoveAway",
+            is_being_removed=head.is_being_removed,
+            counts_late=state.cluster.counts_late,
+            max_load=head.spec.max_mirrors,
+        )
+        return _Entry(seen, head.metadata.labels, head.spec.namespaces.create)
+
+    def _lost_since(self, state: State) -> datetime | None:
+        """Return since when a worker counts as lost: anew, if we had lost most of them meanwhile."""
+        if state.lost_since is None or self._was_cut_off_at is None:
+            return state.lost_since
+        return max(state.lost_since, self._was_cut_off_at)
+
+    def _refusal(self, head: WorkerHead) -> str | None:
+        if twin := self.twins.get(head.metadata.name):
+            return f"it is the same cluster as Worker {twin}"
+        if head.is_being_removed:
+            return "it is being removed"
+        return None if head.spec.drain == "None" else f"it is drained ({head.spec.drain})"
+
+
+def is_news(change: Change[WorkerHead]) -> bool:
+    """Tell whether a Worker may be seen otherwise now: its status, which we write, is no news."""
+    if change.before is None or change.after is None:
+        return True
+    old, new = change.before.head.metadata, change.after.head.metadata
+    return (old.generation, old.labels, old.deletion_timestamp) != (
+        new.generation,
+        new.labels,
+        new.deletion_timestamp,
+    )
+
+
+def _age(item: Item[WorkerHead]) -> tuple[str, str]:
+    return item.head.metadata.creation_timestamp, item.key.name
+
+
+def _twins(workers: list[tuple[Item[WorkerHead], State]]) -> dict[str, str]:
+    """Find the Workers whose cluster an older one stands for, unless both are said to share it."""
+    holders: dict[str, WorkerHead] = {}
+    twins = {}
+    for item, state in workers:
+        if uid := state.cluster.uid:
+            holder = holders.setdefault(uid, item.head)
+            is_shared = holder.spec.shared_cluster and item.head.spec.shared_cluster
+            if holder is not item.head and not is_shared:
+                twins[item.key.name] = holder.metadata.name
+    return twins

@@ -1,0 +1,74 @@
+from datetime import timedelta
+
+import pytest
+
+from jobferry.core import placement, times
+from jobferry.core.base import Base
+from jobferry.core.status import end
+from jobferry.core.steps import Notice, Record, Rest
+from tests.unit.core.worlds import NOW, World, condition, lost, up
+
+FULL = [up("east", refuses="it is drained")]
+WAITS = Notice("NoWorker", "No worker can take it: east: it is drained")
+
+
+def test_people_are_told_why_no_worker_can_take_it() -> None:
+    assert World(workers=FULL).settle() == Rest(
+        "no worker can take it: east: it is drained", notices=(WAITS,)
+    )
+
+
+def test_the_time_to_give_up_runs_from_the_creation() -> None:
+    world = World(workers=FULL, policy={"give_up_after": 5400.0})
+
+    assert world.settle() == Rest(
+        "no worker can take it: east: it is drained", 1800.0, (WAITS,)
+    )
+
+
+def test_a_workload_that_was_suspended_has_all_its_time_again() -> None:
+    world = World(workers=FULL, policy={"give_up_after": 60.0})
+    world.write({"status": {"conditions": [condition("Suspended")]}})
+
+    step = world.settle()
+
+    assert isinstance(step, Rest)
+    assert step.after == 60.0
+
+
+def test_a_workload_that_was_resumed_long_ago_fails() -> None:
+    world = World(workers=FULL, policy={"give_up_after": 60.0})
+    resumed = condition("Suspended", status="False", lastTransitionTime=times.text(NOW))
+    world.write({"status": {"conditions": [resumed]}})
+    assert world.settle() == Rest("no worker can take it: east: it is drained", 60.0, (WAITS,))
+
+    resumed["lastTransitionTime"] = times.text(NOW - timedelta(seconds=60))
+    world.write({"status": {"conditions": [resumed]}})
+    world.settle()
+
+    assert world.hub is not None
+    assert (end(world.hub["status"]) or {})["reason"] == "NoWorker"
+
+
+@pytest.mark.parametrize("is_gone", [True, False])
+def test_a_move_says_why(is_gone: bool) -> None:
+    world = World(workers=[up("west")] if is_gone else [lost("east", minutes=20), up("west")])
+    world.place()
+
+    step = world.next()
+
+    assert isinstance(step, Record)
+    expected = "there is no Worker east any more" if is_gone else "worker east is lost"
+    assert step.why == expected
+
+
+def test_what_was_earned_is_known_even_if_somebody_removed_the_record() -> None:
+    world = World()
+    world.place(attempt=2, base=Base(succeeded=2, failed=1))
+    world.write({"metadata": {"annotations": {placement.ANNOTATION: None}}})
+
+    step = world.next()
+
+    assert isinstance(step, Record)
+    assert step.placement.attempt == 2
+    assert step.placement.shards[0].base == Base(succeeded=2, failed=1)

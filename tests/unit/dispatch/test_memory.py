@@ -1,0 +1,51 @@
+import pytest
+
+from jobferry.core.steps import Notice
+from jobferry.dispatch.memory import REFUSAL_LASTS, Memory
+from jobferry.kube.items import Key
+from jobferry.testing.clock import ManualClock
+
+JOB = Key("ns", "a")
+SLOW, LOST = Notice("NotStarted", "slow"), Notice("WorkerLost", "lost")
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+def memory(clock: ManualClock) -> Memory:
+    return Memory(clock.monotonic)
+
+
+def test_a_refusal_lasts_for_a_while(memory: Memory, clock: ManualClock) -> None:
+    memory.refuse(JOB, "east", "quota")
+    assert memory.refusals(JOB) == {"east": "quota"}
+    assert memory.refusals(Key("ns", "b")) == {}
+
+    clock.advance(REFUSAL_LASTS)
+
+    assert memory.refusals(JOB) == {}
+
+
+def test_what_was_told_is_not_news(memory: Memory) -> None:
+    assert memory.news(JOB, (SLOW,)) == [SLOW]
+    assert memory.news(JOB, (SLOW, LOST)) == [LOST]
+    assert memory.news(JOB, (SLOW, LOST)) == []
+
+
+def test_what_was_over_and_comes_again_is_news(memory: Memory) -> None:
+    memory.news(JOB, (SLOW,))
+    memory.news(JOB, ())
+
+    assert memory.news(JOB, (SLOW,)) == [SLOW]
+
+
+def test_of_a_workload_that_is_gone_nothing_is_known(memory: Memory) -> None:
+    memory.refuse(JOB, "east", "quota")
+    memory.news(JOB, (SLOW,))
+    memory.forget(JOB)
+
+    assert memory.refusals(JOB) == {}
+    assert memory.news(JOB, (SLOW,)) == [SLOW]

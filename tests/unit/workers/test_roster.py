@@ -1,0 +1,144 @@
+from datetime import UTC, datetime, timedelta
+from typing import Any, ClassVar
+
+import pytest
+
+from jobferry.kube.cache import Change
+from jobferry.kube.items import Item
+from jobferry.workers.cluster import Cluster
+from jobferry.workers.link import State
+from jobferry.workers.resource import WorkerHead
+from jobferry.workers.roster import Roster, is_news
+from tests.unit.workers.heads import leaving, worker
+
+NOW = datetime(2026, 1, 2, tzinfo=UTC)
+
+
+def up(cluster: str = "") -> State:
+    return State(is_up=True, reason="Connected", message="Connected.", cluster=Cluster(cluster))
+
+
+def lost(minutes: float = 1) -> State:
+    return State(reason="Unreachable", lost_since=NOW - timedelta(minutes=minutes))
+
+
+class Told:
+    """A roster, and of whom it told."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.roster = Roster(self.names.append)
+
+    def update(
+        self, items: list[Item[WorkerHead]], states: dict[str, State], now: datetime = NOW
+    ) -> list[str]:
+        """Return of whom it tells now."""
+        self.names.clear()
+        self.roster.update(items, states, now)
+        return sorted(self.names)
+
+
+@pytest.fixture
+def told() -> Told:
+    return Told()
+
+
+def test_a_worker_is_told_of_when_it_comes_changes_or_goes(told: Told) -> None:
+    states = {"a": up("x")}
+
+    assert told.update([worker("a"), worker("b")], states) == ["a", "b"]
+    assert told.update([worker("a"), worker("b")], states) == []
+    assert told.update([worker("a"), worker("b", drain="MoveAway")], states) == ["b"]
+    assert told.update([worker("b", drain="MoveAway")], {"a": lost()}) == ["a"]
+    assert list(told.roster.views) == ["b"]
+
+
+def test_what_placement_does_not_care_about_is_not_told(told: Told) -> None:
+    warned = State(
+        is_up=True, reason="RenewalFailed", message="old", cluster=Cluster("x", "v1")
+    )
+    told.update([worker("a")], {"a": up("x")})
+
+    assert told.update([worker("a", status={"mirrors": 7})], {"a": warned}) == []
+
+
+@pytest.mark.parametrize("spec", [{"namespaces": {"create": True}}, {"maxMirrors": 3}])
+def test_what_a_worker_takes_is_told(told: Told, spec: dict[str, Any]) -> None:
+    told.update([worker("a")], {})
+
+    assert told.update([worker("a", **spec)], {}) == ["a"]
+
+
+def test_a_worker_that_is_being_removed_takes_nothing_new(told: Told) -> None:
+    told.update([leaving("a")], {"a": up("x")})
+
+    seen = told.roster.views["a"]
+    assert (seen.is_being_removed, seen.refuses) == (True, "it is being removed")
+
+
+class TestClusters:
+    SAME: ClassVar = {"a": up("x"), "b": up("x"), "c": up("x")}
+
+    def test_only_the_oldest_worker_of_a_cluster_takes_work(self, told: Told) -> None:
+        told.update([worker("a", age=1), worker("b", age=2), worker("c")], self.SAME)
+
+        assert told.roster.twins == {"a": "b", "c": "b"}
+        assert told.roster.views["b"].refuses is None
+        assert told.roster.views["a"].refuses == "it is the same cluster as Worker b"
+        assert told.roster.views["a"].is_up
+
+    def test_those_that_share_it_all_take_work(self, told: Told) -> None:
+        shared = [worker("a", age=2, sharedCluster=True), worker("b", sharedCluster=True)]
+        told.update([*shared, worker("c", age=1)], self.SAME)
+
+        assert told.roster.twins == {"c": "a"}
+
+    def test_nobody_shares_the_cluster_of_one_that_does_not(self, told: Told) -> None:
+        shared = [worker("a", sharedCluster=True), worker("b", sharedCluster=True)]
+        told.update([*shared, worker("c", age=1)], self.SAME)
+
+        assert told.roster.twins == {"a": "c", "b": "c"}
+
+    def test_those_never_reached_are_not_the_same(self, told: Told) -> None:
+        told.update([worker("a"), worker("b")], {})
+
+        assert told.roster.twins == {}
+
+
+class TestLost:
+    ALL: ClassVar = [worker("a"), worker("b"), worker("c")]
+
+    def since(self, told: Told, name: str) -> datetime | None:
+        return told.roster.views[name].lost_since
+
+    def test_the_time_is_that_of_the_link(self, told: Told) -> None:
+        told.update(self.ALL, {"a": lost(5), "b": up(), "c": up()})
+
+        assert self.since(told, "a") == NOW - timedelta(minutes=5)
+
+    def test_it_starts_anew_once_we_are_not_cut_off_any_more(self, told: Told) -> None:
+        told.update(self.ALL, {"a": lost(5), "b": lost(), "c": up()})
+        assert self.since(told, "a") == NOW - timedelta(minutes=5)
+
+        changed = told.update(self.ALL, {"a": lost(5), "b": up(), "c": up()})
+
+        assert changed == ["a", "b"]
+        assert self.since(told, "a") == NOW
+        later = NOW + timedelta(minutes=1)
+        assert told.update(self.ALL, {"a": lost(5), "b": up(), "c": up()}, later) == []
+
+    def test_those_not_connected_yet_are_not_lost(self, told: Told) -> None:
+        told.update(self.ALL, {"a": lost(5)})
+
+        told.update(self.ALL, {"a": lost(5), "b": up(), "c": up()})
+
+        assert self.since(told, "a") == NOW - timedelta(minutes=5)
+
+
+def test_only_the_status_of_a_worker_is_no_news() -> None:
+    before = worker("a")
+
+    assert not is_news(Change(before, worker("a", status={"mirrors": 1})))
+    assert is_news(Change(None, before))
+    assert is_news(Change(before, None))
+    assert is_news(Change(before, leaving("a")))
