@@ -7,8 +7,6 @@ in processes of its own, in turn, for several rounds; what counts is their CPU t
 import argparse
 import asyncio
 import importlib.util
-import os
-import platform
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -16,14 +14,14 @@ from dataclasses import asdict, dataclass, replace
 from importlib import metadata
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
-from bench import contenders, jobs, report
-from bench.run import FILLED, Figures, Task, Work, new_event_loop
+from bench import command, contenders, jobs, report
+from bench.command import Failed, Found, say
+from bench.run import FILLED, Figures, Task, Work
 from jobferry.clock import SystemClock
-from jobferry.errors import BadInput, Error
+from jobferry.errors import BadInput
 from jobferry.kube.client import Client, connect
 from jobferry.testing.control_plane import ControlPlane
 
@@ -50,10 +48,6 @@ ENOUGH = 1_000
 """With fewer Jobs, what is paid once hides what each of them costs."""
 
 
-class Failed(Error):
-    """A contender did not get to the end."""
-
-
 class Bench:
     """Runs contenders against one API server; `client` writes what they watch."""
 
@@ -65,13 +59,13 @@ class Bench:
 
     async def run(self, names: Sequence[str]) -> dict[str, list[Figures]]:
         """Measure every contender in every round; each round begins with another."""
-        _say(f"Creating {self._sizes.objects} Jobs.")
+        say(f"Creating {self._sizes.objects} Jobs.")
         await jobs.create(self._client, self._sizes.objects)
         rounds: dict[str, list[Figures]] = {name: [] for name in names}
         for number in range(self._sizes.rounds):
             first = number % len(names)
             for name in [*names[first:], *names[:first]]:
-                _say(f"Round {number + 1} of {self._sizes.rounds}: {name}.")
+                say(f"Round {number + 1} of {self._sizes.rounds}: {name}.")
                 figures = await self._cache(name) | await self._replay(name)
                 rounds[name].append(figures | await self._patch(name))
         return rounds
@@ -137,20 +131,14 @@ def _figures(contender: str, line: bytes) -> Figures:
     return msgspec.json.decode(line, type=Figures)
 
 
-async def measure(names: Sequence[str], sizes: Sizes) -> dict[str, Any]:
+async def measure(names: Sequence[str], sizes: Sizes) -> Found:
     """Start a control plane, run the contenders on it, and return everything there is to know."""
-    clock = SystemClock()
-    about = {"date": clock.now().isoformat(timespec="seconds"), "load": os.getloadavg()}
     async with (
         ControlPlane() as plane,
-        connect(plane.access(), name="bench", clock=clock) as client,
+        connect(plane.access(), name="bench", clock=SystemClock()) as client,
     ):
         rounds = await Bench(client, plane.kubeconfig_file, sizes).run(names)
         return {
-            **about,
-            "load_after": os.getloadavg(),
-            "cpus": os.cpu_count(),
-            "python": platform.python_version(),
             "kubernetes": plane.version,
             "versions": {name: metadata.version(name) for name in contenders.packages(names)},
             "sizes": asdict(sizes),
@@ -159,21 +147,21 @@ async def measure(names: Sequence[str], sizes: Sizes) -> dict[str, Any]:
         }
 
 
-def _shown(found: dict[str, Any]) -> str:
+def _shown(found: Found) -> str:
     sizes, rounds = found["sizes"], found["rounds"]
     versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
-    before, after = found["load"][0], found["load_after"][0]
-    where = f"kube-apiserver {found['kubernetes']} over TLS, Python {found['python']}"
-    machine = f"{found['cpus']} CPUs, load {before:.1f} before and {after:.1f} after"
     what = f"{sizes['objects']} Jobs; {sizes['patches']} patches, {sizes['at_once']} in flight"
-    lines = [f"{versions}.", f"{where}, {machine}.", f"{what}.", "", report.table(rounds), ""]
+    lines = [
+        f"{versions}.",
+        command.machine(found),
+        f"{what}.",
+        "",
+        report.table(rounds),
+        "",
+    ]
     if sizes["objects"] < ENOUGH:
         return "\n".join([*lines, "Too few Jobs to judge by."])
     return "\n".join([*lines, *map(str, report.verdicts(rounds))])
-
-
-def _say(progress: str) -> None:
-    print(progress, file=sys.stderr, flush=True)
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -210,17 +198,12 @@ def _need(names: Sequence[str]) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure and print; fails only if something did not work, whatever the figures are."""
     arguments = _arguments(argv)
-    try:
+
+    async def measured() -> Found:
         _need(arguments.only)
-        with asyncio.Runner(loop_factory=new_event_loop) as runner:
-            found = runner.run(measure(arguments.only, _sizes(arguments)))
-    except Error as error:
-        _say(" ".join(filter(None, [f"{error}.", error.hint])))
-        return 1
-    print(_shown(found))
-    if arguments.json is not None:
-        arguments.json.write_bytes(msgspec.json.format(msgspec.json.encode(found)))
-    return 0
+        return await measure(arguments.only, _sizes(arguments))
+
+    return command.run(measured, _shown, arguments.json)
 
 
 if __name__ == "__main__":

@@ -58,7 +58,7 @@ async def update(client: Client, count: int, serial: int) -> None:
 
 
 async def each(
-    those: Iterable[str], do: Callable[[str], Awaitable[None]], *, at_once: int
+    those: Iterable[str], do: Callable[[str], Awaitable[object]], *, at_once: int
 ) -> None:
     """Do something to each name, so many at a time."""
     left = iter(those)
@@ -67,7 +67,7 @@ async def each(
             tasks.create_task(_in_turn(left, do))
 
 
-async def _in_turn(left: Iterator[str], do: Callable[[str], Awaitable[None]]) -> None:
+async def _in_turn(left: Iterator[str], do: Callable[[str], Awaitable[object]]) -> None:
     for name in left:
         await do(name)
 

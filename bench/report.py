@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from bench import tables
+
 Rounds = Mapping[str, Sequence[Mapping[str, float]]]
 """What was measured of each contender in each round."""
 
@@ -90,34 +92,15 @@ def table(rounds: Rounds) -> str:
     count = max(map(len, rounds.values()))
     lines = [[f"median (range) of {count} rounds", *rounds]]
     for measure, title in MEASURES.items():
-        cells = [_cell(_values(figures, measure)) for figures in rounds.values()]
+        cells = [tables.cell(_values(figures, measure)) for figures in rounds.values()]
         if PEER in middle:
             shares = (figures[measure] / middle[PEER][measure] for figures in middle.values())
             cells = [
                 f"{cell}  {share:5.2f}x" for cell, share in zip(cells, shares, strict=True)
             ]
         lines.append([title, *cells])
-    return _aligned(lines)
-
-
-def _cell(values: Sequence[float]) -> str:
-    return f"{_number(median(values))} ({_number(min(values))}-{_number(max(values))})"
-
-
-def _number(value: float) -> str:
-    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    return tables.aligned(lines)
 
 
 def _values(figures: Sequence[Mapping[str, float]], measure: str) -> list[float]:
     return [figure[measure] for figure in figures]
-
-
-def _aligned(lines: list[list[str]]) -> str:
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join(
-        "  ".join(
-            cell.rjust(width) if place else cell.ljust(width)
-            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    )

@@ -12,13 +12,8 @@ from typing import Any, Literal
 import msgspec
 
 from bench import contenders, jobs
+from bench.command import new_event_loop
 from bench.contenders import Contender
-
-new_event_loop: Callable[[], asyncio.AbstractEventLoop]
-try:
-    from uvloop import new_event_loop
-except ImportError:  # it is not for every platform
-    from asyncio import new_event_loop
 
 FILLED = b"filled\n"
 """What asks for the updates."""
