@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BENCH := .venv-bench
 
-.PHONY: help test demo check format kube kube-skew bench soak tables lock clean
+.PHONY: help test demo check format kube kube-skew bench soak skew tables lock clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-10s %s\n", $$1, $$2}'
@@ -33,11 +33,15 @@ kube-skew: $(VENV)/ok ## get the other Kubernetes versions that we promise to wo
 demo: $(VENV)/ok ## a hub, two workers, the dispatcher and a handful of Jobs; needs `make kube`
 	$(BIN)/python tools/demo.py
 
-bench: $(BENCH)/ok ## measure against peers; needs `make kube`
-	$(BENCH)/bin/python -m bench.client $(ARGS)
+BENCHES ?= client dispatch scale
+bench: $(BENCH)/ok ## measure against peers and limits, all or some of BENCHES; needs `make kube`
+	set -e; for each in $(BENCHES); do $(BENCH)/bin/python -m bench.$$each $(ARGS); done
 
-soak: $(VENV)/ok ## the long tests: many more seeds, sizes and faults
+soak: $(VENV)/ok ## the long tests: many more seeds, sizes, faults and kills; needs `make kube`
 	JOBFERRY_SOAK=1 $(BIN)/python -m pytest -m 'soak or kube' --timeout 3600 $(ARGS)
+
+skew: kube-skew ## the system tests with every pair of hub and worker versions that we promise
+	$(BIN)/python tools/skew.py $(ARGS)
 
 # What the environments are made of is pinned, with hashes, down to the build backend.
 $(VENV)/ok: requirements/dev.txt pyproject.toml

@@ -49,7 +49,7 @@ async def lab(fleet: Fleet) -> AsyncIterator[Lab]:
     They are the same clusters with the roles turned round, so that the shared dispatcher takes no notice.
     """
     async with AsyncExitStack() as stack:
-        roles = {"north": "hub", "south": "east"}
+        roles = {"north": "east", "south": "hub"}
         world = await _world(stack, fleet, hub="west", workers=roles)
         lab = await stack.enter_async_context(Lab(fleet, world, roles))
         yield lab

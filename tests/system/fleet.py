@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import os
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +22,7 @@ from jobferry.kube.resources import NAMESPACES, SECRETS, Resource
 from jobferry.objects import Obj
 from jobferry.runtime import supervise
 from jobferry.settings import Settings
+from jobferry.testing import assets
 from jobferry.testing.control_plane import JOB_CONTROLLERS, ControlPlane
 from jobferry.testing.fake_kubelet import fake_kubelet
 from jobferry.workers.resource import WORKERS
@@ -34,7 +36,15 @@ WORKER = f"system:serviceaccount:{SYSTEM}:jobferry-worker"
 """Whom the manifests give just the rights they need."""
 
 ADMIN = "admin"
-NAMES = ("hub", "east", "west")
+HUB_VERSION = os.environ.get("JOBFERRY_HUB_VERSION", assets.CURRENT)
+WORKER_VERSION = os.environ.get("JOBFERRY_WORKER_VERSION", assets.CURRENT)
+VERSIONS = {"hub": HUB_VERSION, "east": WORKER_VERSION, "west": HUB_VERSION}
+"""Which Kubernetes each cluster is. East is the only one that need not be fit to be a hub."""
+
+NAMES = tuple(VERSIONS)
+
+CANNOT_RESUME = (1, 32) <= tuple(map(int, WORKER_VERSION.split("."))) < (1, 32, 10)
+"""Whether the API server of east refuses what its own Job controller writes about a Job that ran and is resumed."""
 
 _RBAC = "rbac.authorization.k8s.io"
 RESOURCES = {
@@ -61,12 +71,16 @@ RESOURCES = {
 
 
 class Fleet:
-    """A hub and two workers. Each is fit to be a hub, too, for tests that need one of their own."""
+    """A hub and two workers. West is fit to be a hub, too, for tests that need one of their own."""
 
     def __init__(self) -> None:
         self.planes = {
-            name: ControlPlane(controllers=JOB_CONTROLLERS, audit=True) for name in NAMES
+            name: ControlPlane(version=version, controllers=JOB_CONTROLLERS, audit=True)
+            for name, version in VERSIONS.items()
         }
+        self.races: set[str] = set()
+        """Namespaces in which users act on the very Jobs that a dispatcher writes about at that moment."""
+
         self._background = Background()
 
     def start(self) -> None:
@@ -97,7 +111,7 @@ class Fleet:
         """Return what a user has asked of a cluster so far, from its audit log."""
         lines = self.planes[name].audit_log.read_bytes().splitlines()
         entries = (orjson.loads(line) for line in lines)
-        return [entry for entry in entries if entry["user"]["username"] == user]
+        return [entry for entry in entries if entry["user"].get("username") == user]
 
     async def _serve(self, ready: Callable[[], None]) -> None:
         async with AsyncExitStack() as stack:

@@ -8,7 +8,7 @@ from typing import Any, Self
 from jobferry.kube import errors
 from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client, connect
-from jobferry.kube.resources import LEASES, SECRETS
+from jobferry.kube.resources import SECRETS
 from jobferry.objects import Obj
 from jobferry.runtime import supervise
 from jobferry.settings import Lease, Settings
@@ -80,12 +80,8 @@ class Lab:
 
     @asynccontextmanager
     async def dispatcher(self, **changes: Any) -> AsyncIterator[None]:
-        """Run a dispatcher during the block, and wait until it leads and has all Workers that there are."""
-        lease = named(LEASES, replace(Settings(), **changes).lease_name, SYSTEM)
+        """Run a dispatcher during the block, and wait until it has all Workers that there are."""
         async with self.standby(**changes):
-            await until_one(
-                self.world.hub, lease, lambda obj: bool(obj["spec"].get("holderIdentity"))
-            )
             for worker in (await self.world.hub.list(Scope(resource=WORKERS))).items:
                 await self.worker(worker["metadata"]["name"])
             yield

@@ -53,7 +53,7 @@ class Proxy:
 
     async def mend(self) -> None:
         """Take connections again, on the same port."""
-        self._server = await asyncio.start_server(self._pass, LOOPBACK, self._own_port)
+        self._server = await asyncio.start_server(self._meet, LOOPBACK, self._own_port)
         self._own_port = self._server.sockets[0].getsockname()[1]
 
     def freeze(self) -> None:
@@ -64,17 +64,12 @@ class Proxy:
         """Pass on what has waited."""
         self._flows.set()
 
-    async def _pass(self, here: asyncio.StreamReader, back: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
+    def _meet(self, here: asyncio.StreamReader, back: asyncio.StreamWriter) -> None:
+        # At once, not when the task begins to run: until then it would outlive a cut.
+        task = asyncio.create_task(self._join(here, back))
         self._open.add(task)
-        try:
-            await self._join(here, back)
-        except asyncio.CancelledError:
-            pass  # it was cut; nobody awaits this task
-        finally:
-            self._open.discard(task)
-            back.transport.abort()
+        task.add_done_callback(self._open.discard)
+        task.add_done_callback(lambda _: back.transport.abort())
 
     async def _join(self, here: asyncio.StreamReader, back: asyncio.StreamWriter) -> None:
         with suppress(OSError, ExceptionGroup):

@@ -145,7 +145,8 @@ async def test_a_job_that_ends_while_the_dispatcher_is_down_has_ended_after_it_i
     world = lab.world
     await lab.add_workers()
     async with lab.dispatcher():
-        await world.run(job("a", seconds=1), runs(1))
+        await world.run(job("a", seconds=FOREVER), runs(1))
+    await world.finish_pod(await world.where("a"), "a")
     await world.mirror("a", complete)
 
     async with lab.dispatcher():

@@ -132,6 +132,21 @@ async def test_a_worker_holds_no_more_than_it_may(lab: Lab) -> None:
         assert await world.where("c") == "north"
 
 
+async def test_jobs_that_wait_for_room_get_it_one_after_the_other(lab: Lab) -> None:
+    world = lab.world
+    await lab.add_worker("north", maxMirrors=1)
+    async with lab.dispatcher():
+        await world.run(job("first", seconds=FOREVER), runs(1))
+        for name in ("a", "b", "c"):
+            await world.submit(job(name))
+        assert "takes at most 1" in await world.event("c", "NoWorker")
+
+        await world.finish_pod("north", "first")
+
+        for name in ("a", "b", "c"):
+            await world.until(name, complete)
+
+
 async def test_an_api_server_that_is_slow_to_answer_delays_nothing_for_good(
     lab: Lab,
 ) -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from jobferry.kube.resources import JOBS
 from jobferry.objects import Obj
+from tests.system.fleet import CANNOT_RESUME
 from tests.system.jobs import (
     FOREVER,
     complete,
@@ -19,6 +20,11 @@ from tests.system.world import World
 
 pytestmark = pytest.mark.kube
 
+resumes = pytest.mark.skipif(
+    CANNOT_RESUME,
+    reason="before 1.32.10, Kubernetes 1.32 never starts a Job again that it stopped",
+)
+
 
 async def test_a_suspended_job_waits_on_the_hub_and_is_placed_when_it_is_resumed(
     world: World,
@@ -32,6 +38,7 @@ async def test_a_suspended_job_waits_on_the_hub_and_is_placed_when_it_is_resumed
     assert condition(done, "Suspended")["status"] == "False"
 
 
+@resumes
 async def test_a_running_job_can_be_suspended_and_resumed(world: World) -> None:
     await world.run(job("a", seconds=FOREVER), runs(1))
 
@@ -116,6 +123,7 @@ async def test_what_somebody_changes_on_the_worker_stays(world: World) -> None:
     assert mirror["spec"]["parallelism"] == 2
 
 
+@resumes
 async def test_a_mirror_that_others_suspend_is_shown_as_it_is(world: World) -> None:
     await world.run(job("a", seconds=FOREVER), runs(1))
     worker = await world.where("a")
@@ -130,3 +138,16 @@ async def test_a_mirror_that_others_suspend_is_shown_as_it_is(world: World) -> N
 async def _suspend(world: World, worker: str, is_suspended: bool) -> Obj:
     patch = {"spec": {"suspend": is_suspended}}
     return await world.workers[worker].patch(JOBS, "a", patch, namespace=world.namespace)
+
+
+async def test_the_author_is_told_what_was_changed_on_a_worker(world: World) -> None:
+    await world.run(job("a", seconds=FOREVER, completions=3), runs(1))
+    worker = await world.where("a")
+
+    await world.workers[worker].patch(
+        JOBS, "a", {"spec": {"parallelism": 3}}, namespace=world.namespace
+    )
+
+    told = await world.event("a", "ChangedOnWorker")
+    assert told == f"Changed on worker {worker}, and left so: /spec/parallelism: 1 became 3"
+    await world.until("a", runs(3))

@@ -119,16 +119,16 @@ async def _copy(world: World, worker: str, name: str, *, to: str) -> Obj:
 
 async def test_two_hubs_on_one_worker_keep_apart(lab: Lab) -> None:
     """The other hub is the shared one; both know the cluster east, and use the same names."""
-    ours, theirs = lab.world, replace(lab.world, hub=lab.world.workers["north"])
+    ours, theirs = lab.world, replace(lab.world, hub=lab.world.workers["south"])
     await theirs.submit(job("a", queue="east", seconds=FOREVER))
-    mirror = await ours.on("south", "a", runs(1))
+    mirror = await ours.on("north", "a", runs(1))
 
-    await lab.add_worker("south")
+    await lab.add_worker("north")
     async with lab.dispatcher():
         await ours.submit(job("a"))
 
         assert "name is taken" in await ours.event("a", "Refused")
-        found = await ours.on("south", "a", runs(1))
+        found = await ours.on("north", "a", runs(1))
         assert found["metadata"]["uid"] == mirror["metadata"]["uid"]
 
 
@@ -146,6 +146,18 @@ async def test_two_dispatchers_on_one_hub_keep_apart(lab: Lab) -> None:
         await world.delete("ours")
         await world.gone("ours")
         assert complete(await world.mirror("theirs"))
+
+
+async def test_the_author_of_a_job_for_nobody_is_told(lab: Lab) -> None:
+    world, other = lab.world, "jobferry.io/other"
+    await lab.add_workers()
+    async with lab.dispatcher(), lab.dispatcher(managed_by=(other,)):
+        await world.submit(job("lost", manager="jobferry.io/dispatchr"))
+        await world.run(job("theirs", manager=other), complete)
+
+        told = await world.event("lost", "NotClaimed")
+        assert "No dispatcher was found for managedBy jobferry.io/dispatchr" in told
+        assert "NotClaimed" not in await world.reasons("theirs")
 
 
 async def test_one_dispatcher_can_claim_several_managers(lab: Lab) -> None:

@@ -8,7 +8,7 @@ from jobferry.kube.calls import Scope
 from jobferry.kube.resources import JOBS
 from jobferry.objects import Obj
 from tests.system.fleet import DISPATCHER, WORKER, Fleet
-from tests.system.jobs import FOREVER, complete, condition, ended, failed, job, runs
+from tests.system.jobs import FOREVER, complete, condition, ended, failed, holds, job, runs
 from tests.system.world import World
 
 pytestmark = pytest.mark.kube
@@ -36,9 +36,11 @@ async def test_a_delegated_job_completes_with_the_status_that_its_worker_gave_it
     mirror = await world.mirror("a", complete)
     assert copied(hub_job) == copied(mirror)
     assert hub_job["status"]["succeeded"] == 3
-    for type in ("Complete", "SuccessCriteriaMet"):
-        theirs, ours = condition(mirror, type), condition(hub_job, type)
-        assert (ours["reason"], ours["message"]) == (theirs["reason"], theirs["message"])
+    assert holds("SuccessCriteriaMet")(hub_job)  # even if its worker is too old to say so
+    for theirs in mirror["status"]["conditions"]:
+        ours = condition(hub_job, theirs["type"])
+        for member in ("status", "reason", "message"):
+            assert ours.get(member) == theirs.get(member)
 
 
 async def test_the_pods_of_a_delegated_job_run_on_one_worker_and_none_on_the_hub(
@@ -173,11 +175,14 @@ async def _jobs(world: World, worker: str) -> list[Obj]:
 
 async def test_a_job_that_just_runs_costs_few_requests(world: World, fleet: Fleet) -> None:
     await world.run(job("a", queue="east"), complete)
+    # A worker before 1.31 does not say when it is about to end: that its pod has ended is news by itself.
+    is_old = not condition(await world.mirror("a"), "SuccessCriteriaMet")
     await world.delete("a")
     await world.gone("a")
 
     # The placement, that it runs, its end; and one look before the mirror is deleted.
-    assert _verbs(fleet, "hub", DISPATCHER, world) == ["patch", "patch", "patch", "get"]
+    patches = ["patch"] * (4 if is_old else 3)
+    assert _verbs(fleet, "hub", DISPATCHER, world) == [*patches, "get"]
     assert _verbs(fleet, "east", WORKER, world) == ["create", "delete"]
 
 

@@ -1,5 +1,6 @@
 """Workers that are out of reach: unseen is not dead."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -158,6 +159,7 @@ async def test_nothing_moves_if_most_workers_are_lost_at_once(lab: Lab) -> None:
         await sleep(SystemClock(), 2)  # the time after which it would have moved
 
         await lab.proxies["north"].mend()
+        await lab.worker("north")  # else south may be back so much earlier that it moves there
         await lab.proxies["south"].mend()
         await world.finish_pod("north", "a")
 
@@ -213,3 +215,65 @@ async def test_a_worker_that_is_lost_says_since_when(lab: Lab) -> None:
         assert abs((since - before).total_seconds()) < 3
         await lab.proxies["north"].mend()
         await lab.worker("north", lambda obj: not obj["status"].get("lostSince"))
+
+
+@pytest.mark.timeout(40)
+async def test_the_time_that_a_worker_is_lost_goes_on_over_a_restart(lab: Lab) -> None:
+    world, clock = lab.world, SystemClock()
+    await lab.add_workers()
+    lost_after = {"action": "Move", "afterSeconds": 12}
+    queue = await world.queue("later", **NORTH_FIRST, onWorkerLost=lost_after)
+    async with lab.dispatcher():
+        await world.run(job("a", queue=queue, seconds=FOREVER), runs(1))
+        await lab.proxies["north"].cut()
+        worker = await lab.worker("north", lost)
+        since = times.instant(worker["status"]["lostSince"])
+        await sleep(clock, 8)
+
+    async with lab.standby():
+        assert await world.where("a", attempt=2) == "south"
+        # Anew, it would have been 20 seconds.
+        assert 11 <= (clock.now() - since).total_seconds() < 19
+        assert (await lab.worker("north", lost))["status"]["lostSince"] == times.text(since)
+
+
+async def test_rule_22_time_in_which_no_dispatcher_looked_does_not_count(lab: Lab) -> None:
+    hub, now = lab.world.hub, SystemClock().now()
+    await lab.add_workers()
+    await lab.proxies["north"].cut()
+    async with lab.standby():
+        await lab.worker("north", lost)
+    hours = [times.text(now - timedelta(hours=number)) for number in (3, 2)]
+    past = {"lostSince": hours[0], "lostConfirmed": hours[1]}
+    await hub.patch(WORKERS, "north", {"status": past}, subresource="status")
+
+    async with lab.standby():
+        worker = await lab.worker(
+            "north", lambda obj: obj["status"].get("lostSince") != hours[0]
+        )
+
+    counted = now - times.instant(worker["status"]["lostSince"])
+    assert timedelta(hours=1) <= counted + timedelta(minutes=1) <= timedelta(hours=1, minutes=3)
+
+
+async def test_a_worker_given_another_kubeconfig_is_lost_anew(lab: Lab) -> None:
+    hub, now = lab.world.hub, SystemClock().now()
+    await lab.add_workers()
+    await lab.proxies["north"].cut()
+    async with lab.standby():
+        await lab.worker("north", lost)
+    past = {key: times.text(now - timedelta(hours=1)) for key in ("lostSince", "lostConfirmed")}
+    await hub.patch(
+        WORKERS,
+        "north",
+        {"status": {**past, "lostConfirmed": times.text(now)}},
+        subresource="status",
+    )
+    await lab.edit_worker("north", kubeconfig={"context": "test"})
+
+    async with lab.standby():
+        worker = await lab.worker(
+            "north", lambda obj: obj["status"].get("lostSince") != past["lostSince"]
+        )
+
+    assert times.instant(worker["status"]["lostSince"]) >= now - timedelta(seconds=1)

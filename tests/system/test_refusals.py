@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 
 from jobferry.kube.resources import NAMESPACES, Resource
+from jobferry.objects import Obj
 from jobferry.testing import assets
 from jobferry.testing.control_plane import JOB_CONTROLLERS, ControlPlane
 from jobferry.testing.fake_kubelet import fake_kubelet
 from tests.system.fleet import RESOURCES, WORKER, add_worker, prepare
-from tests.system.jobs import complete, condition, failed, is_there, job
+from tests.system.jobs import attempt, complete, condition, failed, is_there, job
 from tests.system.lab import Lab
-from tests.system.world import World, named, until_one
+from tests.system.world import World, named, pods_of, until_none, until_one
 
 pytestmark = pytest.mark.kube
 
@@ -116,6 +117,38 @@ async def test_a_job_goes_elsewhere_if_we_may_not_create_it_there(lab: Lab) -> N
     finally:
         await south.delete(BINDINGS, reader)
         await south.delete(ROLES, reader)
+
+
+def unschedulable(name: str, **facts: Any) -> Obj:
+    """Return a Job whose pods wait for somebody to let them be scheduled."""
+    made = job(name, **facts)
+    made["spec"]["template"]["spec"]["schedulingGates"] = [{"name": "example.com/never"}]
+    return made
+
+
+async def test_the_author_is_told_of_pods_that_do_not_start(world: World) -> None:
+    queue = await world.queue("impatient", onNotStarted={"afterSeconds": 1})
+
+    await world.submit(unschedulable("a", queue=queue))
+
+    told = await world.event("a", "NotStarted")
+    assert "None of its pods became ready" in told
+    assert attempt(await world.until("a", is_there)) == 1
+
+
+async def test_a_job_whose_pods_do_not_start_is_tried_elsewhere(world: World) -> None:
+    moves = {"action": "Move", "afterSeconds": 1}
+    queue = await world.queue("restless", onNotStarted=moves)
+    await world.submit(unschedulable("a", queue=queue))
+    first = await world.where("a")
+
+    second = await world.where("a", attempt=2)
+
+    assert second != first
+    assert f"nothing of it ran on worker {first}" in await world.event(
+        "a", "Placed", "attempt 2"
+    )
+    await until_none(world.workers[first], pods_of("a", world.namespace))
 
 
 def _reading(name: str) -> dict[str, Any]:

@@ -1,11 +1,10 @@
-"""Dispatchers that are stopped, killed or replaced: the same end is reached, and nothing runs twice."""
+"""Dispatchers that are stopped, cut off or replaced: the same end is reached, and nothing runs twice."""
 
-import random
 from functools import partial
 
 import pytest
 
-from jobferry.clock import SystemClock, sleep
+from jobferry.clock import SystemClock
 from jobferry.runtime import supervise
 from tests.system.jobs import FOREVER, complete, count, job, runs
 from tests.system.lab import BRISK, Lab
@@ -63,27 +62,3 @@ async def test_another_dispatcher_takes_over_when_the_first_one_is_cut_off(lab: 
         await world.until("a", complete)
         for name in ("a", "b"):
             assert sum((await world.pods(name)).values()) == 1
-
-
-@pytest.mark.timeout(60)
-async def test_jobs_complete_exactly_once_though_dispatchers_are_killed_all_the_time(
-    lab: Lab,
-) -> None:
-    world, chance = lab.world, random.Random(4)
-    await lab.add_workers()
-    names = [f"job-{number}" for number in range(20)]
-    for name in names:
-        await world.submit(job(name))
-
-    for life in range(20):
-        async with lab.doomed(f"life-{life}"):
-            await sleep(CLOCK, chance.uniform(0.05, 0.4))
-
-    async with lab.dispatcher():
-        for name in names:
-            assert count(await world.until(name, complete), "succeeded") == 1
-            assert sum((await world.pods(name)).values()) == 1
-        for name in names:
-            await world.delete(name)
-        for name in names:
-            await world.gone(name)

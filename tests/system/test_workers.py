@@ -3,21 +3,21 @@
 import pytest
 
 from jobferry.kube.resources import NAMESPACES, SECRETS
-from jobferry.workers.resource import WORKERS
-from tests.system.fleet import SYSTEM, WORKER, add_worker, secret
+from jobferry.workers.resource import WORKERS, finalizer
+from tests.system.fleet import WORKER, add_worker, secret
 from tests.system.jobs import (
     FOREVER,
-    NORTH_FIRST,
+    MANAGER,
     Holds,
     complete,
     condition,
     holds,
     job,
     lost,
-    ready,
     runs,
 )
 from tests.system.lab import Lab
+from tests.system.world import named, until_none
 
 pytestmark = pytest.mark.kube
 
@@ -35,6 +35,8 @@ async def test_a_worker_says_which_cluster_it_is(lab: Lab) -> None:
     kube_system = await lab.world.workers["south"].get(NAMESPACES, "kube-system")
     assert worker["status"]["clusterUID"] == kube_system["metadata"]["uid"]
     assert worker["status"]["serverVersion"].startswith("v1.")
+    assert worker["status"]["kinds"] == ["Job.batch/v1"]
+    assert worker["metadata"]["finalizers"] == [finalizer(MANAGER)]
     assert holds("Connected")(worker)
     assert not holds("DuplicateCluster")(worker)
 
@@ -46,56 +48,6 @@ async def test_a_worker_that_is_added_gets_the_work_that_waits(lab: Lab) -> None
         await lab.add_worker("south")
 
         await lab.world.until("a", complete)
-
-
-async def test_the_work_of_a_worker_that_is_removed_goes_elsewhere(lab: Lab) -> None:
-    world = lab.world
-    await lab.add_workers()
-    queue = await world.queue("north-first", **NORTH_FIRST)
-    async with lab.dispatcher():
-        await world.run(job("a", queue=queue, seconds=FOREVER), runs(1))
-
-        await world.hub.delete(WORKERS, "north")
-
-        await world.mirror("a", runs(1), attempt=2)
-        assert await world.where("a", attempt=2) == "south"
-
-
-async def test_a_kubeconfig_that_makes_no_sense_is_told_on_the_worker_until_it_does(
-    lab: Lab,
-) -> None:
-    hub = lab.world.hub
-    async with lab.standby():
-        await add_worker(hub, "south", "{}")
-        worker = await lab.worker("south", lost)
-        assert f"Secret {SYSTEM}/south" in condition(worker, "Connected")["message"]
-        assert not ready(worker)
-
-        await hub.patch(
-            SECRETS, "south", secret("south", lab.kubeconfig("south")), namespace=SYSTEM
-        )
-
-        await lab.worker("south")
-        await lab.world.run(job("a"), complete)
-
-
-async def test_a_secret_that_is_missing_is_told_on_the_worker(lab: Lab) -> None:
-    where = {"secret": {"namespace": SYSTEM, "name": "nothing"}}
-    worker = {"metadata": {"name": "south"}, "spec": {"kubeconfig": where}}
-    async with lab.standby():
-        await lab.world.hub.create(WORKERS, worker)
-
-        found = await lab.worker("south", tells("NotFound"))
-
-    assert "nothing" in condition(found, "Connected")["message"]
-
-
-async def test_a_server_that_cannot_be_trusted_is_told_on_the_worker(lab: Lab) -> None:
-    mixed = lab.kubeconfig("south").replace(lab.proxies["south"].url, lab.proxies["north"].url)
-    async with lab.standby():
-        await add_worker(lab.world.hub, "south", mixed)
-
-        await lab.worker("south", tells("Untrusted"))
 
 
 async def test_a_worker_that_does_not_answer_is_told(lab: Lab) -> None:
@@ -117,7 +69,7 @@ async def test_a_worker_can_be_given_another_kubeconfig_while_its_work_goes_on(
     async with lab.dispatcher():
         await world.run(job("a", seconds=FOREVER), runs(1))
         mirror = await world.mirror("a")
-        direct = lab.fleet.planes["east"].kubeconfig(WORKER)
+        direct = lab.fleet.planes[lab.clusters["south"]].kubeconfig(WORKER)
         await world.hub.create(SECRETS, secret("direct", direct))
 
         await lab.edit_worker("south", kubeconfig={"secret": {"name": "direct"}})
@@ -126,3 +78,47 @@ async def test_a_worker_can_be_given_another_kubeconfig_while_its_work_goes_on(
 
         await world.until("a", complete)
         assert (await world.mirror("a"))["metadata"]["uid"] == mirror["metadata"]["uid"]
+
+
+@pytest.mark.timeout(60)
+async def test_a_worker_says_how_much_work_all_dispatchers_have_there(lab: Lab) -> None:
+    world, other = lab.world, "example.com/other"
+    await lab.add_worker("south")
+    async with lab.dispatcher(), lab.dispatcher(managed_by=(other,)):
+        await world.run(job("a", seconds=FOREVER), runs(1))
+        await world.run(job("b"), complete)
+        await world.run(job("c", manager=other), complete)
+
+        counts = {MANAGER: {"mirrors": 2, "active": 1}, other: {"mirrors": 1, "active": 0}}
+        wanted = {"mirrors": 3, "active": 1, "dispatchers": counts}
+        await lab.worker("south", lambda obj: obj["status"].items() >= wanted.items())
+        for name in "abc":
+            await world.delete(name)
+        await lab.worker("south", lambda obj: obj["status"]["mirrors"] == 0)
+
+
+async def test_workers_can_share_a_cluster_if_both_say_so(lab: Lab) -> None:
+    world = lab.world
+    order = {"placement": "Ordered", "workers": {"order": ["south", "twin"]}}
+    queue = await world.queue("south-first", **order)
+    await lab.add_worker("south", sharedCluster=True)
+    await add_worker(world.hub, "twin", lab.kubeconfig("south"))
+    async with lab.standby():
+        await lab.worker("twin", holds("DuplicateCluster"))
+
+        await lab.edit_worker("twin", sharedCluster=True)
+        await lab.worker("twin")
+        await world.run(job("a", queue=queue, seconds=FOREVER), runs(1))
+        await lab.edit_worker("south", maxMirrors=1)
+        await lab.worker("south", lambda obj: "maxMirrors" in obj["spec"])
+        await world.run(job("b", queue=queue, seconds=FOREVER), runs(1))
+        assert (await world.where("a"), await world.where("b")) == ("south", "twin")
+        mirror = await world.on("south", "b")
+
+        await world.hub.delete(WORKERS, "south")
+        await until_none(world.hub, named(WORKERS, "south"))
+
+        assert await world.where("a", attempt=2) == "twin"
+        await world.on("south", "a", runs(1))
+        again = await world.on("south", "b", runs(1))
+        assert again["metadata"]["uid"] == mirror["metadata"]["uid"]

@@ -84,14 +84,22 @@ class World:
                 found[worker] = len(pods.items)
         return found
 
-    async def event(self, name: str, reason: str) -> str:
-        """Wait for an Event about an object on the hub; return what it says."""
+    async def event(self, name: str, reason: str, part: str = "") -> str:
+        """Wait for an Event about an object on the hub, with that part; return what it says."""
         about = Scope(
             resource=EVENTS,
             namespace=self.namespace,
             fields=f"involvedObject.name={name},reason={reason}",
         )
-        return str((await until_one(self.hub, about, is_there))["message"])
+        event = await until_one(self.hub, about, lambda event: part in event["message"])
+        return str(event["message"])
+
+    async def reasons(self, name: str) -> set[str]:
+        """Return the reasons of all Events about an object on the hub."""
+        about = Scope(
+            resource=EVENTS, namespace=self.namespace, fields=f"involvedObject.name={name}"
+        )
+        return {event["reason"] for event in (await self.hub.list(about)).items}
 
     async def queue(self, name: str, **spec: Any) -> str:
         """Create a Queue that goes when the test ends; return its name."""
