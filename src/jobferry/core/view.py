@@ -160,9 +160,6 @@ class View:
     buried: str = ""
     """The UID of the last workload of this name, if its deletion was seen, not only its absence."""
 
-    names: Mapping[str, str] = field(default_factory=dict)
-    """Workers on which the mirror needs another name than the workload, and which."""
-
     def marks(self, worker: str, hub_uid: str, attempt: int) -> Marks:
         """Return the marks of the mirror that this workload has, or would have, on a worker."""
         return Marks(
@@ -172,7 +169,7 @@ class View:
             hub_uid=hub_uid,
             attempt=attempt,
             namespace=self.namespace,
-            name=self.names.get(worker, self.name),
+            name=mirror_name(self.name, self.workers.get(worker), self.origin),
             hub_name=self.name,
         )
 
@@ -180,6 +177,11 @@ class View:
     def most_are_lost(self) -> bool:
         """Whether so many workers are out of reach that it must be us who are cut off."""
         return most_are_lost(self.workers.values())
+
+
+def mirror_name(name: str, worker: Worker | None, origin: str) -> str:
+    """Name the mirror of a workload: as the workload, unless the hub is its own worker."""
+    return f"{name}-mirror" if worker is not None and worker.cluster == origin else name
 
 
 def most_are_lost(workers: Collection[Worker]) -> bool:

@@ -12,7 +12,7 @@ from jobferry.dispatch.memory import Memory
 from jobferry.dispatch.meters import Meters
 from jobferry.dispatch.queues import Queues
 from jobferry.dispatch.reconciler import Reconciler
-from jobferry.dispatch.views import Loads, Views
+from jobferry.dispatch.views import Holders, Loads, Views
 from jobferry.kube.cache import Change
 from jobferry.kube.client import Client
 from jobferry.kube.items import Key
@@ -62,6 +62,7 @@ class Dispatcher:
         self._is_leading = is_leading
         self.meters = meters or Meters(hub.clock)
         self._queue = WorkQueue[Key](hub.clock)
+        self._holders = Holders()
         self._memory = Memory(hub.clock.monotonic)
         self.jobs = follow_jobs(hub, options.claims)
         self.jobs.listen(self._on_job)
@@ -90,6 +91,7 @@ class Dispatcher:
             jobs=self.jobs,
             queues=self.queues,
             workers=self.workers,
+            holders=self._holders,
             loads=loads,
             memory=self._memory,
         )
@@ -135,6 +137,7 @@ class Dispatcher:
             self.meters.see(change)
 
     def _on_mirror(self, worker: str, change: Change[MirrorHead]) -> None:
+        self._holders.note(worker, change)
         key = change.item.head.workload
         # People wait for an end; what happens on the way there may pile up and be told in one.
         has_ended = change.after is not None and change.after.head.status.has_ended

@@ -1,7 +1,7 @@
 """Puts together what the caches know about one workload, for the core to decide on."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -12,9 +12,11 @@ from jobferry.dispatch.claims import Claims
 from jobferry.dispatch.jobs import JobHead
 from jobferry.dispatch.memory import Memory
 from jobferry.dispatch.queues import Queues
+from jobferry.kube.cache import Change
 from jobferry.kube.informer import Informer
 from jobferry.kube.items import Key
 from jobferry.objects import Obj
+from jobferry.workers.mirrors import MirrorHead
 from jobferry.workers.registry import Workers
 
 NO_POLICY = Policy(workers=())
@@ -51,6 +53,27 @@ class Loads:
             self._expected.subtract(chosen)
 
 
+class Holders:
+    """Which workers have, or had, a mirror of a workload: few of many."""
+
+    def __init__(self) -> None:
+        self._workers: dict[Key, set[str]] = {}
+
+    def note(self, worker: str, change: Change[MirrorHead]) -> None:
+        """Take note that a mirror came, changed or went."""
+        key = change.item.head.workload
+        if change.after is not None:
+            self._workers.setdefault(key, set()).add(worker)
+        elif key in self._workers:
+            self._workers[key].discard(worker)
+            if not self._workers[key]:
+                del self._workers[key]
+
+    def of(self, key: Key) -> Collection[str]:
+        """Name the workers that have a mirror of a workload; one that was removed may be among them."""
+        return self._workers.get(key, ())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Views:
     """Looks into all caches."""
@@ -62,6 +85,7 @@ class Views:
     jobs: Informer[JobHead]
     queues: Queues
     workers: Workers
+    holders: Holders
     loads: Loads
     memory: Memory
 
@@ -73,13 +97,12 @@ class Views:
         if isinstance(policy, str):
             return policy
         workers = self.workers.views()
-        names = self._other_names(key, workers)
         return View(
             namespace=key.namespace,
             name=key.name,
             hub=item.object() if item else None,
             is_live=known.is_live,
-            mirrors=self._mirrors(key, names),
+            mirrors=self._mirrors(key),
             workers=workers,
             policy=policy,
             origin=self.origin,
@@ -88,7 +111,6 @@ class Views:
             loads=self.loads,
             refusals=self.memory.refusals(key),
             buried=self.memory.buried(key),
-            names=names,
         )
 
     def stranger(self, key: Key) -> JobHead | None:
@@ -96,19 +118,13 @@ class Views:
         item = self.jobs.get(key)
         return None if item is None or self.claims.has(item.head) else item.head
 
-    def _other_names(self, key: Key, workers: Mapping[str, view.Worker]) -> dict[str, str]:
-        """Name the mirrors on the hub itself otherwise than the Jobs that they mirror."""
-        return {
-            name: f"{key.name}-mirror"
-            for name, each in workers.items()
-            if each.cluster == self.origin
-        }
-
-    def _mirrors(self, key: Key, names: Mapping[str, str]) -> dict[str, Obj]:
+    def _mirrors(self, key: Key) -> dict[str, Obj]:
         found = {}
-        for link in self.workers.links():
-            mirror = Key(key.namespace, names[link.name]) if link.name in names else key
-            item = link.connection.mirrors.get(mirror) if link.connection else None
-            if item is not None:
-                found[link.name] = item.object()
+        for worker in self.holders.of(key):
+            link, seen = self.workers.link(worker), self.workers.views().get(worker)
+            if link is not None and link.connection is not None:
+                name = view.mirror_name(key.name, seen, self.origin)
+                item = link.connection.mirrors.get(Key(key.namespace, name))
+                if item is not None:
+                    found[worker] = item.object()
         return found

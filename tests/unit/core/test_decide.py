@@ -127,6 +127,16 @@ class TestTheEnd:
         world.is_live = True
         assert isinstance(world.next(), DeleteMirror)
 
+    def test_the_mirror_of_one_whose_deletion_was_seen_is_deleted_at_once(self) -> None:
+        world = World(is_live=False)
+        world.place()
+        world.mirror()
+        world.hub, world.buried = None, "uid-1"
+        assert isinstance(world.next(), DeleteMirror)
+
+        world.buried = "uid-0"
+        assert world.next() == Look()
+
     def test_one_that_is_being_deleted_counts_as_gone(self) -> None:
         world = World()
         world.place()

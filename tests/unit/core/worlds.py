@@ -63,6 +63,7 @@ class World:
     refusals: dict[str, str] = field(default_factory=dict)
     policy: dict[str, Any] = field(default_factory=dict)
     is_live: bool = True
+    buried: str = ""
 
     def view(self) -> View:
         names = tuple(worker.name for worker in self.workers)
@@ -79,6 +80,7 @@ class World:
             dispatcher="jobferry.io/dispatcher",
             now=NOW,
             refusals=self.refusals,
+            buried=self.buried,
         )
 
     def next(self) -> Step:

@@ -49,3 +49,13 @@ def test_of_a_workload_that_is_gone_nothing_is_known(memory: Memory) -> None:
 
     assert memory.refusals(JOB) == {}
     assert memory.news(JOB, (SLOW,)) == [SLOW]
+
+
+def test_a_workload_that_was_deleted_is_remembered_by_its_identity_only(memory: Memory) -> None:
+    memory.refuse(JOB, "east", "quota")
+    assert memory.buried(JOB) == ""
+
+    memory.bury(JOB, "uid-1")
+
+    assert memory.buried(JOB) == "uid-1"
+    assert memory.refusals(JOB) == {}

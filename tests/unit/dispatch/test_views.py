@@ -1,0 +1,39 @@
+import msgspec
+
+from jobferry.dispatch.views import Holders, Loads
+from jobferry.kube.cache import Change
+from jobferry.kube.items import Item, Key
+from jobferry.workers.mirrors import MirrorHead
+
+
+def mirror(name: str, of: str = "") -> Item[MirrorHead]:
+    notes = {"jobferry.io/hub-name": of} if of else {}
+    meta = {"namespace": "ns", "name": name, "resourceVersion": "1", "annotations": notes}
+    body = msgspec.json.encode({"metadata": meta})
+    return Item(msgspec.json.decode(body, type=MirrorHead), body)
+
+
+def test_workers_are_known_by_the_workloads_that_they_hold() -> None:
+    holders = Holders()
+    holders.note("east", Change(None, mirror("a", of="a")))
+    holders.note("hub", Change(None, mirror("a-mirror", of="a")))
+
+    assert set(holders.of(Key("ns", "a"))) == {"east", "hub"}
+    assert not holders.of(Key("ns", "b"))
+
+
+def test_a_worker_whose_mirror_went_holds_nothing() -> None:
+    holders, item = Holders(), mirror("a", of="a")
+    holders.note("east", Change(None, item))
+    holders.note("east", Change(item, None))
+    holders.note("east", Change(item, None))
+
+    assert not holders.of(Key("ns", "a"))
+
+
+def test_a_worker_is_expected_to_do_what_is_being_placed_there() -> None:
+    loads = Loads({"east": 2, "west": 0}.__getitem__)
+
+    with loads.expecting(["east"]), loads.expecting(["east"]):
+        assert (loads["east"], loads["west"]) == (4, 0)
+    assert loads["east"] == 2
