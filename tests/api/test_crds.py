@@ -227,7 +227,11 @@ async def test_a_queue_that_says_nothing_gets_its_defaults(
 ) -> None:
     queue = await created(hub, QUEUES, spec)
 
-    assert queue["spec"] == {"placement": "Spread", "onWorkerLost": {"action": "Move"}}
+    assert queue["spec"] == {
+        "placement": "Spread",
+        "onWorkerLost": {"action": "Move"},
+        "onNotStarted": {"action": "Report", "afterSeconds": 600},
+    }
 
 
 async def test_a_queue_says_all_that_it_can(hub: Client) -> None:
@@ -241,6 +245,7 @@ async def test_a_queue_says_all_that_it_can(hub: Client) -> None:
         "workers": {"selector": selector, "order": ["east", "west.eu"]},
         "placement": "Ordered",
         "onWorkerLost": {"action": "Wait", "afterSeconds": 1},
+        "onNotStarted": {"action": "Move", "afterSeconds": 1},
         "finishedMirrors": {"keepSeconds": 0},
         "giveUpAfterSeconds": 3600,
     }

@@ -101,16 +101,6 @@ class Lab:
         async with connect(access, name="west", clock=self.world.hub.clock) as hub:
             await dispatch(hub, replace(Settings(), **changes))
 
-    @asynccontextmanager
-    async def doomed(self, lease: str) -> AsyncIterator[None]:
-        """Run a dispatcher during the block, then cut all its connections at once, as a kill does."""
-        hub = self.network()
-        async with hub, self.standby(network=hub, lease=Lease(name=lease)):
-            yield
-            await hub.cut()
-            for proxy in self.proxies.values():
-                proxy.drop()
-
     def network(self) -> Proxy:
         """Return a network to the hub that can be cut."""
         return Proxy(self.fleet.planes["west"].url)

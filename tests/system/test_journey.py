@@ -180,9 +180,8 @@ async def test_a_job_that_just_runs_costs_few_requests(world: World, fleet: Flee
     await world.delete("a")
     await world.gone("a")
 
-    # The placement, that it runs, its end; and one look before the mirror is deleted.
-    patches = ["patch"] * (4 if is_old else 3)
-    assert _verbs(fleet, "hub", DISPATCHER, world) == [*patches, "get"]
+    # The placement, that it runs, its end.
+    assert _verbs(fleet, "hub", DISPATCHER, world) == ["patch"] * (4 if is_old else 3)
     assert _verbs(fleet, "east", WORKER, world) == ["create", "delete"]
 
 

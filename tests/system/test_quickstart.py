@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 import yaml
 
-from jobferry.kube import errors
+from jobferry.dispatch.queues import QUEUES
 from jobferry.kube.resources import JOBS
 from jobferry.testing import assets
 from jobferry.workers.resource import WORKERS
 from tests.system.fleet import Fleet
 from tests.system.jobs import holds
-from tests.system.world import named, until_one
+from tests.system.world import named, until_none, until_one
 
 pytestmark = pytest.mark.kube
 
@@ -31,9 +31,9 @@ ROLES = {"hub": "west", "east": "hub", "west": "east"}
 """Contexts of the page to clusters: the shared dispatcher leads on the one called hub."""
 
 
-def blocks(language: str) -> list[str]:
-    """Return the code blocks of the page in a language; commands are in none."""
-    fences = re.finditer(r"^```(\w*)\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+def blocks(language: str, page: Path = PAGE) -> list[str]:
+    """Return the code blocks of a page in a language; commands are in none."""
+    fences = re.finditer(r"^```(\w*)\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
     return [fence[2] for fence in fences if fence[1] == language]
 
 
@@ -100,9 +100,10 @@ async def test_its_commands_bring_a_job_to_a_worker(fleet: Fleet, tmp_path: Path
             for name in ("east", "west"):
                 await until_one(hub, named(WORKERS, name), holds("Ready"))
             printed = [await output(command, options) for command in rest]
-        await hub.delete(JOBS, "hello", "default", propagation="Background")
-        for name in ("east", "west"):
-            await hub.delete(WORKERS, name)
+            await hub.delete(JOBS, "hello", "default", propagation="Background")
+            for name in ("east", "west"):
+                await hub.delete(WORKERS, name)
+                await until_none(hub, named(WORKERS, name))
 
     assert "east" in printed[0]
     assert "condition met" in printed[2]
@@ -116,14 +117,18 @@ async def test_its_manifests_are_printed(tmp_path: Path, fleet: Fleet) -> None:
             assert all(yaml.safe_load_all(printed))
 
 
-async def test_its_worker_is_one(fleet: Fleet) -> None:
+@pytest.mark.parametrize("page", sorted(PAGE.parent.glob("*.md")), ids=lambda page: page.stem)
+async def test_every_object_in_the_docs_is_one(fleet: Fleet, page: Path) -> None:
+    described = [yaml.safe_load(block) for block in blocks("yaml", page)]
+    kinds = {each.kind: each for each in (JOBS, WORKERS, QUEUES)}
     async with fleet.client(ROLES["hub"]) as hub:
-        worker = yaml.safe_load(manifest("Worker"))
-        with pytest.raises(errors.NotFound):
-            await hub.get(WORKERS, worker["metadata"]["name"])
-
-        made = await hub.create(WORKERS, worker, field_validation="Strict", dry_run=True)
-
-        assert made["spec"]["kubeconfig"] == worker["spec"]["kubeconfig"] | {
-            "secret": {"key": "kubeconfig", **worker["spec"]["kubeconfig"]["secret"]}
-        }
+        for obj in (each for each in described if "kind" in each):
+            where = "default" if obj["kind"] == "Job" else None
+            made = await hub.create(
+                kinds[obj["kind"]],
+                obj,
+                namespace=where,
+                field_validation="Strict",
+                dry_run=True,
+            )
+            assert made["spec"]
