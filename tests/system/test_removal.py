@@ -144,16 +144,15 @@ async def test_a_worker_goes_when_every_dispatcher_lets_it_go(lab: Lab) -> None:
     queue = await world.queue("waiting", **WAITING)
     guards = {finalizer(MANAGER), finalizer(OTHER)}
     async with lab.dispatcher(), lab.dispatcher(managed_by=(OTHER,)):
-        await lab.worker("north", lambda obj: set(obj["metadata"]["finalizers"]) == guards)
         await world.run(job("a", queue=queue, manager=OTHER, seconds=FOREVER), runs(1))
+        name = await world.where("a")
+        await lab.worker(name, lambda obj: set(obj["metadata"]["finalizers"]) == guards)
 
-        await remove(lab, "north")
-        await lab.worker(
-            "north", lambda obj: obj["metadata"]["finalizers"] == [finalizer(OTHER)]
-        )
-        await world.finish_pod("north", "a")
+        await remove(lab, name)
+        await lab.worker(name, lambda obj: obj["metadata"]["finalizers"] == [finalizer(OTHER)])
+        await world.finish_pod(name, "a")
 
-        await removed(lab, "north")
+        await removed(lab, name)
         await world.until("a", complete)
 
 
