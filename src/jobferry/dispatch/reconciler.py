@@ -66,10 +66,8 @@ class Reconciler:
                 return DONE
             step = decide(view, job)
             if isinstance(step, Rest):
-                if not known.is_gone:
-                    # All that has changed so far was in this view, our own writes too. But one that was
-                    # gone when we looked may have been made again since.
-                    self._queue.withdraw(key)
+                # All that has changed so far was in this view, our own writes too.
+                self._queue.withdraw(key)
                 self._meters.reporting.drop(key)
                 return await self._rest(key, view, step)
             if not self._may_act():
@@ -109,7 +107,9 @@ class Reconciler:
         self._meters.place(chosen)
 
     async def _look(self, known: Known) -> None:
-        known.is_gone = await self._actor.look(known.key) is None
+        if await self._actor.look(known.key) is None:
+            cached = self._views.jobs.get(known.key)
+            known.gone = cached.uid if cached else ""
         known.is_live = True
 
     async def _create(self, key: Key, view: View, step: CreateMirror) -> None:

@@ -14,7 +14,7 @@ from jobferry.dispatch.memory import Memory
 from jobferry.dispatch.queues import Queues
 from jobferry.kube.cache import Change
 from jobferry.kube.informer import Informer
-from jobferry.kube.items import Key
+from jobferry.kube.items import Item, Key
 from jobferry.objects import Obj
 from jobferry.workers.mirrors import MirrorHead
 from jobferry.workers.registry import Workers
@@ -29,7 +29,12 @@ class Known:
 
     key: Key
     is_live: bool = False
-    is_gone: bool = False
+    gone: str = ""
+    """The UID that the cache still had when the API server said that there is no such workload."""
+
+    def hides(self, item: Item[JobHead]) -> bool:
+        """Tell whether what the cache has is gone; one that was made since under the same name is not."""
+        return item.uid == self.gone
 
 
 class Loads:
@@ -92,7 +97,9 @@ class Views:
     def of(self, known: Known) -> View | str:
         """Return all that is known of a workload, or why it belongs to no queue."""
         key = known.key
-        item = None if known.is_gone or self.stranger(key) else self.jobs.get(key)
+        item = self.jobs.get(key)
+        if item is not None and (known.hides(item) or not self.claims.has(item.head)):
+            item = None
         policy = self.queues.policy(item.head.metadata) if item else NO_POLICY
         if isinstance(policy, str):
             return policy

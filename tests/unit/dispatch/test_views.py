@@ -1,6 +1,7 @@
 import msgspec
 
-from jobferry.dispatch.views import Holders, Loads
+from jobferry.dispatch.jobs import JobHead
+from jobferry.dispatch.views import Holders, Known, Loads
 from jobferry.kube.cache import Change
 from jobferry.kube.items import Item, Key
 from jobferry.workers.mirrors import MirrorHead
@@ -37,3 +38,16 @@ def test_a_worker_is_expected_to_do_what_is_being_placed_there() -> None:
     with loads.expecting(["east"]), loads.expecting(["east"]):
         assert (loads["east"], loads["west"]) == (4, 0)
     assert loads["east"] == 2
+
+
+def test_what_is_gone_hides_nothing_that_was_made_since_under_its_name() -> None:
+    known = Known(Key("ns", "a"), gone="uid-1")
+
+    assert known.hides(job("uid-1"))
+    assert not known.hides(job("uid-2"))
+
+
+def job(uid: str) -> Item[JobHead]:
+    meta = {"namespace": "ns", "name": "a", "resourceVersion": "1", "uid": uid}
+    body = msgspec.json.encode({"metadata": meta})
+    return Item(msgspec.json.decode(body, type=JobHead), body)
