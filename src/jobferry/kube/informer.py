@@ -20,7 +20,7 @@ from jobferry.kube import calls, errors, items, watch
 from jobferry.kube.cache import Cache, Change, Index
 from jobferry.kube.calls import Scope, Start
 from jobferry.kube.client import Client
-from jobferry.kube.items import H, Item, Key
+from jobferry.kube.items import H, Item, Json, Key
 from jobferry.kube.watch import Event, Watching
 from jobferry.objects import Obj, labels
 from jobferry.runtime.backoff import Backoff
@@ -291,7 +291,7 @@ class Informer(Generic[H]):
         self._version = version
         self._since = str(version)
 
-    def _item(self, head: H, raw: msgspec.Raw | bytes) -> Item[H]:
+    def _item(self, head: H, raw: Json) -> Item[H]:
         body = items.body(head, raw)
         return Item(head, body if self._transform is None else self._transform(body))
 

@@ -47,6 +47,9 @@ class Head(msgspec.Struct, frozen=True, gc=False):
 
 H = TypeVar("H", bound=Head)
 
+Json = bytes | memoryview | msgspec.Raw
+"""An object that is not decoded yet."""
+
 
 def key(head: Head) -> Key:
     """Return the namespace and name of an object."""
@@ -132,14 +135,14 @@ def page(body: bytes) -> Page:
     return Page(decoded.items, int(meta.resource_version), meta.continue_)
 
 
-def bookmark(raw: msgspec.Raw) -> Bookmark:
+def bookmark(raw: Json) -> Bookmark:
     """Read a bookmark."""
     meta = _BOOKMARK.decode(raw).metadata
     ends = meta.annotations.get("k8s.io/initial-events-end") == "true"
     return Bookmark(int(meta.resource_version), ends)
 
 
-def body(head: Head, raw: msgspec.Raw | bytes) -> bytes:
+def body(head: Head, raw: Json) -> bytes:
     """Copy the JSON that `head` was decoded from, but for managedFields: often a third of it.
 
     Only API servers read those. Decoding and encoding the rest would cost more than all else together,
