@@ -59,7 +59,7 @@ class Dispatcher:
         meters: Meters | None = None,
     ) -> None:
         self._clock = hub.clock
-        self._is_leading = is_leading
+        self._is_acting = False
         self.meters = meters or Meters(hub.clock)
         self._queue = WorkQueue[Key](hub.clock)
         self._holders = Holders()
@@ -121,33 +121,42 @@ class Dispatcher:
             await lead(self._act)
 
     async def _act(self) -> None:
+        """Look at everything, and then at what changes: a standby takes note of nothing but its caches."""
         self.meters.begin()
-        self.workers.look_at_all()
-        self._look_at_all()
-        await self._loop.run()
+        self._is_acting = True
+        try:
+            self.workers.look_at_all()
+            self._look_at_all()
+            await self._loop.run()
+        finally:
+            self._is_acting = False
 
     # Observing
 
     def _on_job(self, change: Change[JobHead]) -> None:
+        if not self._is_acting:
+            return
         self._queue.add(change.item.key)
         if change.before is not None and change.after is None:
             self._memory.bury(change.item.key, change.before.uid)
         self._let_next_in(change)
-        if self._is_leading():
-            self.meters.see(change)
+        self.meters.see(change)
 
     def _on_mirror(self, worker: str, change: Change[MirrorHead]) -> None:
         self._holders.note(worker, change)
+        if not self._is_acting:
+            return
         key = change.item.head.workload
         # People wait for an end; what happens on the way there may pile up and be told in one.
         has_ended = change.after is not None and change.after.head.status.has_ended
         self._queue.add(key, priority=int(has_ended))
-        if self._is_leading():
-            self.meters.reporting.start(key)
+        self.meters.reporting.start(key)
 
     def _on_worker(self, name: str) -> None:
         """Look at all that has to do with a worker, and at what may go there."""
         self.meters.placements.add(name, by=0)
+        if not self._is_acting:
+            return
         self._look_at_mirrors(self.workers.link(name))
         for worker in {name, *self._restless()}:
             for item in self.jobs.by("worker", worker):
@@ -160,6 +169,8 @@ class Dispatcher:
         return [NOWHERE, *left]
 
     def _look_at_all(self) -> None:
+        if not self._is_acting:
+            return
         for item in self.jobs:
             self._queue.add(item.key)
         for link in self.workers.links():
