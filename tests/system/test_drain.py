@@ -1,5 +1,7 @@
 """Workers that take no more work, or give theirs away."""
 
+from typing import Any
+
 import pytest
 
 from jobferry.kube.calls import Scope
@@ -145,6 +147,27 @@ async def test_jobs_that_wait_for_room_get_it_one_after_the_other(lab: Lab) -> N
 
         for name in ("a", "b", "c"):
             await world.until(name, complete)
+
+
+async def test_a_worker_holds_no_more_than_its_capacity(lab: Lab) -> None:
+    world = lab.world
+    await lab.add_worker("north", capacity={"cpu": "2"})
+    async with lab.dispatcher():
+        await world.run(asking("big", "1500m", seconds=FOREVER), runs(1))
+        await world.submit(asking("second", "1"))
+        await world.run(asking("small", "500m"), complete)
+
+        assert "too little cpu is left of its 2" in await world.event("second", "NoWorker")
+        await world.finish_pod("north", "big")
+        await world.until("second", complete)
+
+
+def asking(name: str, cpu: str, **facts: Any) -> Obj:
+    """Return a Job whose pods request CPU."""
+    made = job(name, **facts)
+    container = made["spec"]["template"]["spec"]["containers"][0]
+    container["resources"] = {"requests": {"cpu": cpu}}
+    return made
 
 
 async def test_an_api_server_that_is_slow_to_answer_delays_nothing_for_good(

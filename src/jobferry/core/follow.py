@@ -54,7 +54,7 @@ def _leave(view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj) -> 
     worker = placed.shards[0].worker
     noted = (mirror["metadata"].get("annotations") or {}).get(VACATING)
     why = _why_leave(view, kind, worker, mirror, noted)
-    if why and choose.choose(view, but=worker).worker is not None:
+    if why and choose.choose(view, kind, but=worker).worker is not None:
         return _vacate(view, kind, hub, placed, mirror, why, is_vacating=noted is not None)
     return _stay(hub, worker, mirror) if noted is not None else None
 

@@ -45,7 +45,7 @@ def _place(
     view: View, kind: Kind, hub: Obj, attempt: int, shard: Shard, why: str, but: str | None
 ) -> Step:
     """Choose a worker and record it; `shard` says what the earlier attempts earned."""
-    choice = choose.choose(view, but=but)
+    choice = choose.choose(view, kind, but=but)
     if choice.worker is None:
         return _no_worker(view, hub, choice.reason)
     there = replace(shard, worker=choice.worker.name, cluster=choice.worker.cluster)

@@ -1,6 +1,6 @@
 """What is known about one workload when it is decided on: plain values, read from the caches."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,6 +10,8 @@ from jobferry.clock import Seconds
 from jobferry.core.base import Base
 from jobferry.core.marks import Marks
 from jobferry.objects import Obj
+from jobferry.objects.demand import Demand
+from jobferry.objects.quantities import Quantity
 
 
 class Edits(Protocol):
@@ -32,9 +34,15 @@ class Edits(Protocol):
 
 
 class Loads(Protocol):
-    """How much each worker has to do."""
+    """How many unfinished workloads each worker has, or is about to get."""
 
     def __getitem__(self, worker: str, /) -> int: ...
+
+
+class Used(Protocol):
+    """What those of each worker need together."""
+
+    def __getitem__(self, worker: str, /) -> Demand: ...
 
 
 class Kind(Protocol):
@@ -43,6 +51,10 @@ class Kind(Protocol):
     @property
     def IDLE(self) -> Obj:  # noqa: N802 (a constant of the adapter)
         """The merge patch of a status by which nothing runs."""
+        ...
+
+    def demand(self, hub: Obj) -> Demand:
+        """Return what a workload needs at any one moment."""
         ...
 
     def mirror(self, hub: Obj, marks: Marks, base: Base) -> Obj:
@@ -101,6 +113,14 @@ class Worker:
     max_load: int | None = None
     """How many unfinished workloads it takes; None: any number."""
 
+    capacity: Mapping[str, Quantity] = field(default_factory=dict)
+    """What it has for our workloads; what is not named is not limited."""
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether it takes only so much."""
+        return self.max_load is not None or bool(self.capacity)
+
     @property
     def gives_away(self) -> bool:
         """Whether what runs there may have to run elsewhere."""
@@ -152,7 +172,7 @@ class View:
     dispatcher: str
     now: datetime
     loads: Loads = field(default_factory=Counter[str])
-    """By worker: how many unfinished workloads it has, or is about to get."""
+    used: Used = field(default_factory=lambda: defaultdict[str, Demand](dict))
 
     refusals: Mapping[str, str] = field(default_factory=dict)
     """Workers that would not have this workload, and why."""

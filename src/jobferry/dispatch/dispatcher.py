@@ -8,11 +8,12 @@ from jobferry.clock import Seconds
 from jobferry.dispatch.act import Actor, Tell
 from jobferry.dispatch.claims import Claims, follow_jobs
 from jobferry.dispatch.jobs import NOWHERE, JobHead, workers_of
+from jobferry.dispatch.loads import Loads, Used
 from jobferry.dispatch.memory import Memory
 from jobferry.dispatch.meters import Meters
 from jobferry.dispatch.queues import Queues
 from jobferry.dispatch.reconciler import Reconciler
-from jobferry.dispatch.views import Holders, Loads, Views
+from jobferry.dispatch.views import Holders, Views
 from jobferry.kube.cache import Change
 from jobferry.kube.client import Client
 from jobferry.kube.items import Key
@@ -24,6 +25,9 @@ from jobferry.workers.link import Link
 from jobferry.workers.mirrors import MirrorHead
 from jobferry.workers.registry import Workers
 from jobferry.workers.source import STRICT, Rules
+
+WAKE = 16
+"""How many Jobs that wait are looked at when there is room: the first of them may be too large for it."""
 
 BACKOFF = Backoff(first=0.05, cap=30.0)
 
@@ -62,8 +66,6 @@ class Dispatcher:
         self._is_acting = False
         self.meters = meters or Meters(hub.clock)
         self._queue = WorkQueue[Key](hub.clock)
-        self._holders = Holders()
-        self._memory = Memory(hub.clock.monotonic)
         self.jobs = follow_jobs(hub, options.claims)
         self.jobs.listen(self._on_job)
         loads = Loads(lambda worker: self.jobs.count("worker", worker))
@@ -83,7 +85,7 @@ class Dispatcher:
         )
         self.queues = Queues(hub, self.workers.objects, options.lost_after)
         self.queues.objects.listen(lambda _: self._look_at_all())
-        views = Views(
+        self._views = Views(
             origin=options.origin,
             dispatcher=options.dispatcher,
             claims=options.claims,
@@ -91,13 +93,14 @@ class Dispatcher:
             jobs=self.jobs,
             queues=self.queues,
             workers=self.workers,
-            holders=self._holders,
+            holders=Holders(),
             loads=loads,
-            memory=self._memory,
+            used=Used(),
+            memory=Memory(hub.clock.monotonic),
         )
         actor = Actor(hub, self.jobs.absorb, self.workers, options.requests, record)
         reconciler = Reconciler(
-            views, actor, self._queue, self.meters, record=record, may_act=is_leading
+            self._views, actor, self._queue, self.meters, record=record, may_act=is_leading
         )
         self._loop = Loop(
             "dispatch",
@@ -134,16 +137,17 @@ class Dispatcher:
     # Observing
 
     def _on_job(self, change: Change[JobHead]) -> None:
+        self._views.used.note(change)
         if not self._is_acting:
             return
         self._queue.add(change.item.key)
         if change.before is not None and change.after is None:
-            self._memory.bury(change.item.key, change.before.uid)
+            self._views.memory.bury(change.item.key, change.before.uid)
         self._let_next_in(change)
         self.meters.see(change)
 
     def _on_mirror(self, worker: str, change: Change[MirrorHead]) -> None:
-        self._holders.note(worker, change)
+        self._views.holders.note(worker, change)
         if not self._is_acting:
             return
         key = change.item.head.workload
@@ -182,7 +186,7 @@ class Dispatcher:
             self._queue.add(mirror.head.workload)
 
     def _let_next_in(self, change: Change[JobHead]) -> None:
-        """Look at a Job that waits, for each that has left a worker which takes only so many."""
+        """Look at some that wait, if a Job has made room on a worker that takes only so much."""
         if change.before is None:
             return
         left = {*workers_of(change.before)} - {
@@ -190,15 +194,18 @@ class Dispatcher:
         }
         views = self.workers.views()
         for worker in left:
-            if worker in views and views[worker].max_load is not None:
+            if worker in views and views[worker].is_limited:
                 self._look_at_waiting(worker)
 
     def _look_at_waiting(self, worker: str) -> None:
+        looked_at = 0
         for item in chain.from_iterable(self.jobs.by("worker", w) for w in self._restless()):
             policy = self.queues.policy(item.head.metadata)
             if isinstance(policy, str) or worker not in policy.workers:
                 continue
-            has_refused = worker in self._memory.refusals(item.key)
+            has_refused = worker in self._views.memory.refusals(item.key)
             if not has_refused and not self._queue.is_due(item.key):
                 self._queue.add(item.key)
-                return
+                looked_at += 1
+                if looked_at == WAKE:
+                    return

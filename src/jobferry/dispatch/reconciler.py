@@ -102,7 +102,8 @@ class Reconciler:
 
     async def _place(self, hub: Obj, step: Record) -> None:
         chosen = [shard.worker for shard in step.placement.shards]
-        with self._views.loads.expecting(chosen):
+        need = job.demand(hub)
+        with self._views.loads.expecting(chosen), self._views.used.expecting(chosen, need):
             await self._actor.record(hub, step)
         self._meters.place(chosen)
 

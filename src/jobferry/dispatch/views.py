@@ -1,8 +1,6 @@
 """Puts together what the caches know about one workload, for the core to decide on."""
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from jobferry.clock import Clock
@@ -10,6 +8,7 @@ from jobferry.core import view
 from jobferry.core.view import Policy, View
 from jobferry.dispatch.claims import Claims
 from jobferry.dispatch.jobs import JobHead
+from jobferry.dispatch.loads import Loads, Used
 from jobferry.dispatch.memory import Memory
 from jobferry.dispatch.queues import Queues
 from jobferry.kube.cache import Change
@@ -35,27 +34,6 @@ class Known:
     def hides(self, item: Item[JobHead]) -> bool:
         """Tell whether what the cache has is gone; one that was made since under the same name is not."""
         return item.uid == self.gone
-
-
-class Loads:
-    """How much each worker has to do: `count` says what it has, the rest it is about to get."""
-
-    def __init__(self, count: Callable[[str], int]) -> None:
-        self._count = count
-        self._expected: Counter[str] = Counter()
-
-    def __getitem__(self, worker: str) -> int:
-        return self._count(worker) + self._expected[worker]
-
-    @contextmanager
-    def expecting(self, workers: Iterable[str]) -> Iterator[None]:
-        """Count one more for each, while its placement is being written: many are at the same time."""
-        chosen = list(workers)
-        self._expected.update(chosen)
-        try:
-            yield
-        finally:
-            self._expected.subtract(chosen)
 
 
 class Holders:
@@ -92,6 +70,7 @@ class Views:
     workers: Workers
     holders: Holders
     loads: Loads
+    used: Used
     memory: Memory
 
     def of(self, known: Known) -> View | str:
@@ -116,6 +95,7 @@ class Views:
             dispatcher=self.dispatcher,
             now=self.clock.now(),
             loads=self.loads,
+            used=self.used,
             refusals=self.memory.refusals(key),
             buried=self.memory.buried(key),
         )

@@ -43,6 +43,7 @@ class Spec(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     namespaces: Namespaces = Namespaces()
     drain: str = "None"
     max_mirrors: int | None = None
+    capacity: dict[str, str | int] = {}
     shared_cluster: bool = False
 
 

@@ -7,8 +7,10 @@ from typing import NamedTuple
 from jobferry.core import view
 from jobferry.kube.cache import Change
 from jobferry.kube.items import Item
+from jobferry.objects import quantities
+from jobferry.objects.quantities import Quantity
 from jobferry.workers.link import State
-from jobferry.workers.resource import WorkerHead
+from jobferry.workers.resource import Spec, WorkerHead
 
 
 class _Entry(NamedTuple):
@@ -62,16 +64,18 @@ class Roster:
 
     def _entry(self, item: Item[WorkerHead], state: State) -> _Entry:
         name, head = item.key.name, item.head
+        capacity = _capacity(head.spec)
         seen = view.Worker(
             name=name,
             cluster=state.cluster.uid,
             is_up=state.is_up,
             lost_since=self._lost_since(state),
-            refuses=self._refusal(head),
+            refuses=capacity if isinstance(capacity, str) else self._refusal(head),
             moves_away=head.spec.drain == "MoveAway",
             is_being_removed=head.is_being_removed,
             counts_late=state.cluster.counts_late,
             max_load=head.spec.max_mirrors,
+            capacity={} if isinstance(capacity, str) else capacity,
         )
         return _Entry(seen, head.metadata.labels, head.spec.namespaces.create)
 
@@ -99,6 +103,14 @@ def is_news(change: Change[WorkerHead]) -> bool:
         new.labels,
         new.deletion_timestamp,
     )
+
+
+def _capacity(spec: Spec) -> dict[str, Quantity] | str:
+    """Return the capacity, or what is wrong with it: not all that the schema lets pass is a quantity."""
+    try:
+        return {name: quantities.parse(amount) for name, amount in spec.capacity.items()}
+    except quantities.BadQuantity as error:
+        return f"its capacity makes no sense: {error}"
 
 
 def _age(item: Item[WorkerHead]) -> tuple[str, str]:

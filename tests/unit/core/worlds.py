@@ -1,6 +1,6 @@
 """What is known about one workload, built up step by step, for tests of the decisions about it."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -13,6 +13,7 @@ from jobferry.core.steps import CreateMirror, Record, Step, WriteStatus
 from jobferry.core.view import Policy, View, Worker
 from jobferry.kinds import job
 from jobferry.objects import Obj, merge_patch
+from jobferry.objects.demand import Demand
 
 NOW = datetime(2026, 1, 2, 12, tzinfo=UTC)
 
@@ -59,6 +60,7 @@ class World:
     hub: Obj | None = field(default_factory=hub_job)
     workers: list[Worker] = field(default_factory=lambda: [up("east"), up("west")])
     loads: dict[str, int] = field(default_factory=Counter)
+    used: dict[str, Demand] = field(default_factory=lambda: defaultdict(dict))
     mirrors: dict[str, Obj] = field(default_factory=dict)
     refusals: dict[str, str] = field(default_factory=dict)
     policy: dict[str, Any] = field(default_factory=dict)
@@ -75,6 +77,7 @@ class World:
             mirrors=self.mirrors,
             workers={worker.name: worker for worker in self.workers},
             loads=self.loads,
+            used=self.used,
             policy=Policy(workers=names, **self.policy),
             origin="hub-uid",
             dispatcher="jobferry.io/dispatcher",

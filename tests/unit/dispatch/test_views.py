@@ -1,7 +1,7 @@
 import msgspec
 
 from jobferry.dispatch.jobs import JobHead
-from jobferry.dispatch.views import Holders, Known, Loads
+from jobferry.dispatch.views import Holders, Known
 from jobferry.kube.cache import Change
 from jobferry.kube.items import Item, Key
 from jobferry.workers.mirrors import MirrorHead
@@ -30,14 +30,6 @@ def test_a_worker_whose_mirror_went_holds_nothing() -> None:
     holders.note("east", Change(item, None))
 
     assert not holders.of(Key("ns", "a"))
-
-
-def test_a_worker_is_expected_to_do_what_is_being_placed_there() -> None:
-    loads = Loads({"east": 2, "west": 0}.__getitem__)
-
-    with loads.expecting(["east"]), loads.expecting(["east"]):
-        assert (loads["east"], loads["west"]) == (4, 0)
-    assert loads["east"] == 2
 
 
 def test_what_is_gone_hides_nothing_that_was_made_since_under_its_name() -> None:
