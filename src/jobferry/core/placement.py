@@ -8,6 +8,7 @@ says the same and the UID in it is the object's own.
 import re
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -108,6 +109,7 @@ def last_attempt(obj: Obj) -> int:
     return known.attempt if known else 0
 
 
+@lru_cache(maxsize=4096)  # the same few lines are read again and again while a Job runs
 def _told(uid: str, message: str) -> Placement | None:
     """Read what `str` made of a placement, or of something like it."""
     attempt = _ATTEMPT.match(message)
@@ -125,6 +127,7 @@ def _recorded(obj: Obj) -> Placement | None:
     return None if text is None else _parsed(text)
 
 
+@lru_cache(maxsize=4096)
 def _parsed(text: str) -> Placement | None:
     try:
         return _from_json(orjson.loads(text))
