@@ -137,7 +137,7 @@ async def test_a_leader_that_is_told_to_end_hands_over_at_once(
     first.process.send_signal(signal.SIGTERM)
     next_one = (await held_by(lab, *names))["holderIdentity"]
     last = names.index(next_one) ^ 1
-    others[last ^ 1].process.send_signal(signal.SIGINT)
+    others[last ^ 1].process.send_signal(signal.SIGTERM)
     await held_by(lab, names[last])
 
     assert CLOCK.monotonic() - began < Settings().lease.duration
