@@ -19,9 +19,9 @@ from jobferry.kube.wire import Answer, Request
 HIGH_WATER = 1 << 20
 """Bytes of an unread body at which the peer is made to wait."""
 
-PACE: Seconds = 0.002
-"""A stream is read at most this often: for a change that comes alone the reading costs far more than the
-change, and those that come within so short a time are taken together."""
+PACE: Seconds = 0.005
+"""A stream of which more came within this time is left alone for as long: reading it costs far more than what
+is in it, and what comes meanwhile is taken together. One that is quieter is read at once."""
 
 INFORMATIONAL = 200
 """Codes below it announce an answer; they are none."""
@@ -121,6 +121,7 @@ class Connection(asyncio.Protocol):
         self._prefix = prefix
         self._transport: asyncio.Transport | None = None
         self._source: asyncio.Transport | None = None
+        self._read_at: Seconds = -PACE
         self._is_paused = False
         self._pause_end: asyncio.TimerHandle | None = None
         self._parser = httptools.HttpResponseParser(self)
@@ -232,11 +233,19 @@ class Connection(asyncio.Protocol):
             reply.fail(error)
 
     def _pause(self) -> None:
-        """Read no more of a stream for a moment; and then, until somebody has read what there is."""
-        if self._source is not None and self.is_open and not self._is_paused:
+        """Read no more of a busy stream for a moment; nor of one that nobody reads, until somebody has."""
+        loop = asyncio.get_running_loop()
+        last, self._read_at = self._read_at, loop.time()
+        is_busy = (
+            self._read_at - last < 2 * PACE
+        )  # with the pause that came after the last time
+        is_full = self._reply is not None and self._reply.is_too_full
+        if self._source is None or not self.is_open or self._is_paused:
+            return
+        if is_busy or is_full:
             self._is_paused = True
             self._source.pause_reading()
-            self._pause_end = asyncio.get_running_loop().call_later(PACE, self._resume)
+            self._pause_end = loop.call_later(PACE, self._resume)
 
     def _resume(self) -> None:
         if not self._is_paused or (self._reply is not None and self._reply.is_too_full):

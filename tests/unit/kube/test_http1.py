@@ -173,17 +173,25 @@ async def test_a_slow_reader_makes_the_server_wait() -> None:
         assert max(parts) < 2 * HIGH_WATER
 
 
-async def test_a_stream_is_read_again_only_after_a_moment(fed: Connection) -> None:
+async def test_a_busy_stream_is_read_again_only_after_a_moment(fed: Connection) -> None:
     reply = fed.ask(GET)
     fed.data_received(CHUNKED + b"3\r\none\r\n")
-
-    assert not is_reading(fed)
-    assert await reply.read() == b"one"
-    await until(lambda: is_reading(fed))
-
+    assert is_reading(fed)
     fed.data_received(b"3\r\ntwo\r\n")
     assert not is_reading(fed)
-    assert await reply.read() == b"two"
+
+    assert await reply.read() == b"onetwo"
+    await until(lambda: is_reading(fed))
+
+
+async def test_a_quiet_stream_is_read_at_once(fed: Connection) -> None:
+    fed.ask(GET)
+    fed.data_received(CHUNKED + b"3\r\none\r\n")
+
+    await asyncio.sleep(3 * PACE)
+    fed.data_received(b"3\r\ntwo\r\n")
+
+    assert is_reading(fed)
 
 
 async def test_a_stream_that_is_too_full_is_not_read_until_somebody_takes_it(
@@ -201,6 +209,8 @@ async def test_a_stream_that_is_too_full_is_not_read_until_somebody_takes_it(
 async def test_the_end_of_a_stream_leaves_no_pause_behind(fed: Connection) -> None:
     fed.ask(GET)
     fed.data_received(CHUNKED + b"3\r\none\r\n")
+    fed.data_received(b"3\r\ntwo\r\n")
+    assert not is_reading(fed)
     fed.data_received(b"0\r\n\r\n")
 
     assert fed.is_idle
