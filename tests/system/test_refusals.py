@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from jobferry.kube.resources import NAMESPACES, Resource
+from jobferry.kube import errors
+from jobferry.kube.client import Client
+from jobferry.kube.resources import JOBS, NAMESPACES, Resource
 from jobferry.objects import Obj
 from jobferry.testing import assets
 from jobferry.testing.control_plane import JOB_CONTROLLERS, ControlPlane
@@ -19,6 +21,13 @@ from tests.system.world import World, named, pods_of, until_none, until_one
 
 pytestmark = pytest.mark.kube
 
+WEBHOOKS = Resource(
+    "admissionregistration.k8s.io",
+    "v1",
+    "validatingwebhookconfigurations",
+    "ValidatingWebhookConfiguration",
+    namespaced=False,
+)
 QUOTAS = Resource("", "v1", "resourcequotas", "ResourceQuota")
 ROLES, BINDINGS = RESOURCES["ClusterRole"], RESOURCES["ClusterRoleBinding"]
 EAST_FIRST: dict[str, Any] = {"placement": "Ordered", "workers": {"order": ["east", "west"]}}
@@ -98,6 +107,51 @@ async def test_a_job_over_the_quota_of_a_worker_goes_elsewhere(world: World) -> 
 
     assert await world.where("a") == "west"
     assert "exceeded quota" in await world.event("a", "Refused")
+
+
+async def test_a_job_goes_elsewhere_if_a_webhook_of_a_worker_fails(world: World) -> None:
+    queue = await world.queue("east-first", **EAST_FIRST)
+    east, name = world.workers["east"], f"broken-{world.namespace}"
+    await east.create(WEBHOOKS, _webhook(name, world.namespace))
+    try:
+        # The API server takes a moment to heed it.
+        await until_refused(east, world.namespace)
+        await world.run(job("a", queue=queue), complete)
+
+        assert await world.where("a") == "west"
+        assert "failed calling webhook" in await world.event("a", "Refused")
+    finally:
+        await east.delete(WEBHOOKS, name)
+
+
+async def until_refused(worker: Client, namespace: str) -> None:
+    """Wait until no Job can be created any more."""
+    probe = job("probe", manager=None)
+    while True:
+        try:
+            await worker.create(JOBS, probe, namespace=namespace, dry_run=True)
+        except errors.ServerFailure:
+            return
+
+
+def _webhook(name: str, namespace: str) -> Obj:
+    """Return a webhook for the Jobs of a namespace, where nobody answers."""
+    jobs = {"apiGroups": ["batch"], "apiVersions": ["v1"], "resources": ["jobs"]}
+    return {
+        "metadata": {"name": name},
+        "webhooks": [
+            {
+                "name": "broken.example.com",
+                "admissionReviewVersions": ["v1"],
+                "sideEffects": "None",
+                "clientConfig": {"url": "https://127.0.0.1:1/"},
+                "namespaceSelector": {
+                    "matchLabels": {"kubernetes.io/metadata.name": namespace}
+                },
+                "rules": [{**jobs, "operations": ["CREATE"]}],
+            }
+        ],
+    }
 
 
 async def test_a_job_goes_elsewhere_if_we_may_not_create_it_there(lab: Lab) -> None:

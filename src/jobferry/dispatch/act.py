@@ -155,6 +155,11 @@ class Actor:
             return await self._create(link, sent)
         except (errors.Forbidden, errors.Invalid, errors.BadRequest) as error:
             raise Refused(str(error)) from error
+        except errors.ServerFailure as error:
+            # An admission webhook there is broken. What else fails within a server may yet have been done.
+            if "failed calling webhook" not in str(error):
+                raise
+            raise Refused(str(error)) from error
         _mirrors(link).absorb(answer)
         return answer
 
