@@ -246,6 +246,7 @@ async def test_a_queue_says_all_that_it_can(hub: Client) -> None:
         "placement": "Ordered",
         "onWorkerLost": {"action": "Wait", "afterSeconds": 1},
         "onNotStarted": {"action": "Move", "afterSeconds": 1},
+        "onMirrorDeleted": "Fail",
         "finishedMirrors": {"keepSeconds": 0},
         "giveUpAfterSeconds": 3600,
     }

@@ -174,20 +174,31 @@ def _wait(why: str, after: Seconds | None = None) -> Rest:
 def _no_mirror(view: View, kind: Kind, hub: Obj, placed: Placement) -> Step:
     """Create the mirror; or move on, if it was there and is gone, or the worker will not have it."""
     shard = placed.shards[0]
-    if why := _why_not_there(view, hub, shard):
+    if why := _why_not_there(view, shard):
+        return move(view, kind, hub, placed, None, why=why)
+    if _shows_work_since(hub, shard):
+        why = f"its mirror on worker {shard.worker} was deleted there"
+        if view.policy.fails_deleted:
+            return _fail(view, hub, why)
         return move(view, kind, hub, placed, None, why=why)
     marks = view.marks(shard.worker, hub["metadata"]["uid"], placed.attempt)
     return CreateMirror(shard.worker, kind.mirror(hub, marks, shard.base))
 
 
-def _why_not_there(view: View, hub: Obj, shard: Shard) -> str | None:
+def _fail(view: View, hub: Obj, why: str) -> Step:
+    """Give a workload up, as its queue says; but not on the word of a cache."""
+    if not view.is_live:
+        return Look()
+    patch = legal.patch(hub, legal.fail(hub, "MirrorDeleted", why.capitalize(), view.now))
+    return WriteStatus(patch, "Failed") if patch else Rest("failed")
+
+
+def _why_not_there(view: View, shard: Shard) -> str | None:
     """Say why the mirror is not to be created where the workload was placed, if it is not."""
     if shard.worker in view.refusals:
         return f"worker {shard.worker} refused it"
     if view.workers[shard.worker].gives_away:
         return f"worker {shard.worker} gives its work away"
-    if _shows_work_since(hub, shard):
-        return f"its mirror on worker {shard.worker} was deleted there"
     return None
 
 

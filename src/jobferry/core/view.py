@@ -150,6 +150,9 @@ class Policy:
     moves_unstarted: bool = False
     """Whether it is also tried elsewhere then."""
 
+    fails_deleted: bool = False
+    """Whether a workload fails whose mirror was deleted on the worker after it ran; else it is placed again."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:

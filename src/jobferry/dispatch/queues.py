@@ -51,6 +51,7 @@ class Spec(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     placement: str = "Spread"
     on_worker_lost: OnWorkerLost = OnWorkerLost()
     on_not_started: OnNotStarted = OnNotStarted()
+    on_mirror_deleted: str = "Place"
     finished_mirrors: FinishedMirrors = FinishedMirrors()
     give_up_after_seconds: Seconds | None = None
 
@@ -111,6 +112,7 @@ class Queues:
             keep_finished=spec.finished_mirrors.keep_seconds,
             give_up_after=spec.give_up_after_seconds,
             start_within=spec.on_not_started.after_seconds,
+            fails_deleted=spec.on_mirror_deleted == "Fail",
             moves_unstarted=spec.on_not_started.action == "Move",
         )
 

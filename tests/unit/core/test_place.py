@@ -5,7 +5,7 @@ import pytest
 from jobferry.core import placement, times
 from jobferry.core.base import Base
 from jobferry.core.status import end
-from jobferry.core.steps import Notice, Record, Rest
+from jobferry.core.steps import Look, Notice, Record, Rest
 from tests.unit.core.worlds import NOW, World, condition, lost, up
 
 FULL = [up("east", refuses="it is drained")]
@@ -72,3 +72,20 @@ def test_what_was_earned_is_known_even_if_somebody_removed_the_record() -> None:
     assert isinstance(step, Record)
     assert step.placement.attempt == 2
     assert step.placement.shards[0].base == Base(succeeded=2, failed=1)
+
+
+def test_a_workload_whose_mirror_was_deleted_fails_if_its_queue_says_so() -> None:
+    world = World(policy={"fails_deleted": True}, is_live=False)
+    world.place()
+    world.write({"status": {"startTime": "2026-01-02T11:00:00Z", "ready": 1, "active": 1}})
+    assert world.next() == Look()
+    world.is_live = True
+
+    world.settle()
+
+    assert world.hub is not None
+    ended = end(world.hub["status"]) or {}
+    assert (ended["reason"], ended["message"]) == (
+        "MirrorDeleted",
+        "Its mirror on worker east was deleted there",
+    )
