@@ -4,7 +4,7 @@ import pytest
 
 from jobferry.kube.calls import Propagation
 from jobferry.kube.resources import JOBS
-from tests.system.jobs import FOREVER, complete, condition, count, is_there, job, runs
+from tests.system.jobs import FOREVER, complete, condition, count, failed, is_there, job, runs
 from tests.system.lab import Lab
 from tests.system.world import World, named, until_none
 
@@ -152,3 +152,14 @@ async def test_a_job_that_ends_while_the_dispatcher_is_down_has_ended_after_it_i
     async with lab.dispatcher():
         assert count(await world.until("a", complete), "succeeded") == 1
     assert sum((await world.pods("a")).values()) == 1
+
+
+async def test_a_job_whose_mirror_was_deleted_fails_if_its_queue_says_so(world: World) -> None:
+    queue = await world.queue("strict", onMirrorDeleted="Fail")
+    await world.run(job("a", queue=queue, seconds=FOREVER), runs(1))
+    worker = await world.where("a")
+
+    await world.workers[worker].delete(JOBS, "a", world.namespace, propagation="Background")
+
+    ended = await world.until("a", failed)
+    assert condition(ended, "Failed")["reason"] == "MirrorDeleted"
