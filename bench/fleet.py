@@ -17,7 +17,7 @@ from jobferry.dispatch import hub_checks, manifests
 from jobferry.kube.client import Client, connect
 from jobferry.kube.resources import SECRETS, Resource
 from jobferry.objects import Obj
-from jobferry.testing.control_plane import JOB_CONTROLLERS, ControlPlane
+from jobferry.testing.control_plane import JOB_CONTROLLERS, ControlPlane, all_running
 from jobferry.testing.guard import Guard
 from jobferry.workers.resource import WORKERS
 
@@ -81,11 +81,7 @@ async def fleet(*, controllers: Iterable[str] = JOB_CONTROLLERS) -> AsyncIterato
         for name in NAMES
     }
     async with AsyncExitStack() as stack:
-        for plane in planes.values():
-            stack.push_async_callback(asyncio.to_thread, plane.stop)
-        async with asyncio.TaskGroup() as starting:
-            for plane in planes.values():
-                starting.create_task(asyncio.to_thread(plane.start))
+        await stack.enter_async_context(all_running(planes.values()))
         clients = {
             name: await stack.enter_async_context(
                 connect(plane.access(), name=name, clock=SystemClock())

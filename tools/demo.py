@@ -24,7 +24,7 @@ from jobferry.objects import Obj, conditions
 from jobferry.runtime import supervise
 from jobferry.settings import DEFAULTS
 from jobferry.testing import assets
-from jobferry.testing.control_plane import JOB_CONTROLLERS, ControlPlane
+from jobferry.testing.control_plane import JOB_CONTROLLERS, ControlPlane, all_running
 from jobferry.testing.fake_kubelet import fake_kubelet
 from jobferry.testing.pods import EXIT_CODE, RUN_SECONDS
 from jobferry.workers.resource import WORKERS
@@ -56,12 +56,7 @@ HANDFUL = (
 async def clusters() -> AsyncIterator[Mapping[str, ControlPlane]]:
     """Start three control planes at once."""
     planes = {name: ControlPlane(controllers=JOB_CONTROLLERS) for name in NAMES}
-    async with AsyncExitStack() as stack:
-        for plane in planes.values():
-            stack.push_async_callback(asyncio.to_thread, plane.stop)
-        async with asyncio.TaskGroup() as starting:
-            for plane in planes.values():
-                starting.create_task(asyncio.to_thread(plane.start))
+    async with all_running(planes.values()):
         yield planes
 
 

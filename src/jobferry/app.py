@@ -12,7 +12,6 @@ from pathlib import Path
 from jobferry import log
 from jobferry.clock import SystemClock
 from jobferry.dispatch import hub_checks, manifests, serve
-from jobferry.dispatch.act import Tell
 from jobferry.dispatch.claims import Claims
 from jobferry.dispatch.dispatcher import Dispatcher, Options
 from jobferry.dispatch.meters import Meters
@@ -21,7 +20,7 @@ from jobferry.kube.access import Access
 from jobferry.kube.calls import PatchKind
 from jobferry.kube.client import Client, connect
 from jobferry.kube.document import Policy
-from jobferry.kube.events import Recorder, Subject
+from jobferry.kube.events import Recorder, Subject, Tell
 from jobferry.kube.items import Key
 from jobferry.kube.leadership import Terms
 from jobferry.kube.lease import Candidate, LeadershipLost

@@ -17,6 +17,9 @@ NORTH_FIRST: dict[str, Any] = {
 }
 """What a Queue says that uses the second of the lab's workers only if it must."""
 
+SOON: dict[str, Any] = {**NORTH_FIRST, "onWorkerLost": {"action": "Move", "afterSeconds": 1}}
+WAITING: dict[str, Any] = {**NORTH_FIRST, "onWorkerLost": {"action": "Wait"}}
+
 
 def job(
     name: str,
@@ -84,6 +87,11 @@ def ended(obj: Obj) -> bool:
 def lost(worker: Obj) -> bool:
     """Hold if a Worker is not connected any more."""
     return condition(worker, "Connected").get("status") == "False"
+
+
+def tells(reason: str) -> Holds:
+    """Hold if a Worker is not connected for that reason."""
+    return lambda worker: lost(worker) and condition(worker, "Connected")["reason"] == reason
 
 
 def attempt(obj: Obj) -> int:

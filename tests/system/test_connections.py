@@ -28,16 +28,12 @@ from tests.system.jobs import (
     job,
     lost,
     runs,
+    tells,
 )
 from tests.system.lab import Lab
 from tests.system.proxy import LOOPBACK
 
 pytestmark = pytest.mark.kube
-
-
-def tells(reason: str) -> Holds:
-    """Hold if a Worker is not connected for that reason."""
-    return lambda worker: lost(worker) and condition(worker, "Connected")["reason"] == reason
 
 
 def is_connected_but(reason: str) -> Holds:

@@ -15,6 +15,8 @@ from jobferry.workers.resource import WORKERS
 from tests.system.jobs import (
     FOREVER,
     NORTH_FIRST,
+    SOON,
+    WAITING,
     attempt,
     complete,
     condition,
@@ -28,9 +30,6 @@ from tests.system.lab import Lab
 from tests.system.world import named, until_none
 
 pytestmark = pytest.mark.kube
-
-SOON: dict[str, Any] = {**NORTH_FIRST, "onWorkerLost": {"action": "Move", "afterSeconds": 1}}
-WAITING: dict[str, Any] = {**NORTH_FIRST, "onWorkerLost": {"action": "Wait"}}
 
 
 async def test_a_brief_drop_moves_nothing_and_nothing_is_missed(lab: Lab) -> None:

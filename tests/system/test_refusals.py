@@ -15,7 +15,7 @@ from jobferry.testing import assets
 from jobferry.testing.control_plane import JOB_CONTROLLERS, ControlPlane
 from jobferry.testing.fake_kubelet import fake_kubelet
 from tests.system.fleet import RESOURCES, WORKER, add_worker, prepare
-from tests.system.jobs import attempt, complete, condition, failed, is_there, job
+from tests.system.jobs import FOREVER, attempt, complete, condition, failed, is_there, job, runs
 from tests.system.lab import Lab
 from tests.system.world import World, named, pods_of, until_none, until_one
 
@@ -205,11 +205,32 @@ async def test_a_job_whose_pods_do_not_start_is_tried_elsewhere(world: World) ->
     await until_none(world.workers[first], pods_of("a", world.namespace))
 
 
-def _reading(name: str) -> dict[str, Any]:
+async def test_the_author_is_told_of_a_change_that_a_worker_refuses(lab: Lab) -> None:
+    world = lab.world
+    south, user = world.workers["south"], f"no-patch-{world.namespace}"
+    await south.create(ROLES, _reading(user, "create", "delete"))
+    await south.create(BINDINGS, _binding(user, user, user))
+    await add_worker(world.hub, "south", lab.kubeconfig("south", user))
+    try:
+        async with lab.dispatcher():
+            await world.run(job("a", seconds=FOREVER, completions=2), runs(1))
+            await world.edit("a", {"spec": {"parallelism": 2}})
+
+            told = await world.event("a", "NotForwarded")
+            assert told.startswith("Worker south refused the change")
+            assert "cannot patch resource" in told
+            assert runs(1)(await world.until("a", is_there))
+    finally:
+        await south.delete(BINDINGS, user)
+        await south.delete(ROLES, user)
+
+
+def _reading(name: str, *verbs: str) -> dict[str, Any]:
+    jobs = {"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["list", "watch", *verbs]}
     return {
         "metadata": {"name": name},
         "rules": [
-            {"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["list", "watch"]},
+            jobs,
             {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get"]},
         ],
     }

@@ -1,7 +1,5 @@
 """Workers that somebody deletes: they go when nothing of ours is left on their clusters."""
 
-from typing import Any
-
 import pytest
 
 from jobferry.kube.calls import Scope
@@ -13,6 +11,8 @@ from tests.system.jobs import (
     FOREVER,
     MANAGER,
     NORTH_FIRST,
+    SOON,
+    WAITING,
     attempt,
     complete,
     condition,
@@ -26,8 +26,6 @@ from tests.system.world import named, until_none, until_one
 
 pytestmark = pytest.mark.kube
 
-WAITING: dict[str, Any] = {**NORTH_FIRST, "onWorkerLost": {"action": "Wait"}}
-SOON: dict[str, Any] = {**NORTH_FIRST, "onWorkerLost": {"action": "Move", "afterSeconds": 1}}
 OTHER = "example.com/other"
 
 

@@ -8,23 +8,16 @@ from tests.system.fleet import WORKER, add_worker, secret
 from tests.system.jobs import (
     FOREVER,
     MANAGER,
-    Holds,
     complete,
-    condition,
     holds,
     job,
-    lost,
     runs,
+    tells,
 )
 from tests.system.lab import Lab
 from tests.system.world import named, until_none
 
 pytestmark = pytest.mark.kube
-
-
-def tells(reason: str) -> Holds:
-    """Hold if a Worker is not connected for that reason."""
-    return lambda worker: lost(worker) and condition(worker, "Connected")["reason"] == reason
 
 
 async def test_a_worker_says_which_cluster_it_is(lab: Lab) -> None:

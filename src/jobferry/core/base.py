@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jobferry import errors
-from jobferry.core.status import MAX_COMPLETIONS, count, is_indexed, read_indexes
+from jobferry.core.status import MAX_COMPLETIONS, count, is_indexed, read_indexes, uncounted
 from jobferry.objects import Obj, indexes
 from jobferry.objects.indexes import IndexSet
 
@@ -39,11 +39,10 @@ class Base:
         completed = self.completed_indexes | read_indexes(status, "completedIndexes")
         failed = self.failed_indexes | read_indexes(status, "failedIndexes")
         completed = completed.clip(limit)
-        uncounted = status.get("uncountedTerminatedPods") or {}
-        succeeded = count(status, "succeeded") + len(uncounted.get("succeeded") or ())
+        succeeded = count(status, "succeeded") + uncounted(status, "succeeded")
         return Base(
             succeeded=len(completed) if is_indexed(spec) else self.succeeded + succeeded,
-            failed=self.failed + count(status, "failed") + len(uncounted.get("failed") or ()),
+            failed=self.failed + count(status, "failed") + uncounted(status, "failed"),
             completed_indexes=completed,
             failed_indexes=failed.clip(limit) - completed,
             seconds=self.seconds,

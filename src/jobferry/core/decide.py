@@ -4,15 +4,13 @@ It is asked again after every step, with what the step taught. So it never plans
 after a crash at any point is nothing special.
 """
 
-from datetime import timedelta
-
 from jobferry.clock import Seconds
 from jobferry.core import legal, placement, times
 from jobferry.core.follow import follow
 from jobferry.core.marks import HUB_UID, Standing, Verdict, read
 from jobferry.core.place import move, place
 from jobferry.core.placement import Placement, Shard
-from jobferry.core.status import count, end
+from jobferry.core.status import count, end, uncounted
 from jobferry.core.steps import (
     CreateMirror,
     DeleteMirror,
@@ -47,12 +45,9 @@ def _clean_up(view: View) -> Step:
     for worker, obj in view.mirrors.items():
         if _is_reachable(view, worker) and _is_ours(view, worker, obj):
             why = "its workload is gone from the hub"
-            is_certain = bool(view.buried) and obj["metadata"]["labels"][HUB_UID] == view.buried
-            return (
-                DeleteMirror(worker, obj, why)
-                if is_certain
-                else _delete(view, worker, obj, why)
-            )
+            if view.buried and obj["metadata"]["labels"][HUB_UID] == view.buried:
+                return DeleteMirror(worker, obj, why)
+            return _delete(view, worker, obj, why)
     return Rest("it is gone")
 
 
@@ -106,7 +101,7 @@ def _finished(view: View, hub: Obj) -> Step:
     # Whoever wrote the end may have left out when it came.
     ended = (end(hub["status"]) or {}).get("lastTransitionTime")
     since = times.instant(ended or hub["metadata"]["creationTimestamp"])
-    left = (since + timedelta(seconds=keep) - view.now).total_seconds()
+    left = times.left(since, keep, view.now)
     if left > 0:
         return Rest("finished; its mirror stays for a while", left)
     for worker, obj in view.mirrors.items():
@@ -159,7 +154,7 @@ def _wait_or_move(
     lost = f"Worker {worker.name} cannot be reached since {times.text(worker.lost_since)}"
     if after is None:
         return _wait(f"{lost}; it waits for it, as its queue says")
-    left = after - (view.now - worker.lost_since).total_seconds()
+    left = times.left(worker.lost_since, after, view.now)
     if left > 0:
         return _wait(f"{lost}; it moves if that lasts for {after:g} s", left)
     if view.most_are_lost:
@@ -205,11 +200,10 @@ def _why_not_there(view: View, shard: Shard) -> str | None:
 def _shows_work_since(hub: Obj, shard: Shard) -> bool:
     """Tell whether the hub shows more than what was earned before this attempt: its mirror ran."""
     status = hub.get("status") or {}
-    uncounted = status.get("uncountedTerminatedPods") or {}
     return (
         count(status, "ready") > 0
         or count(status, "terminating") > 0
-        or any(uncounted.get(kind) for kind in ("succeeded", "failed"))
+        or any(uncounted(status, outcome) for outcome in ("succeeded", "failed"))
         or count(status, "succeeded") > shard.base.succeeded
         or count(status, "failed") > shard.base.failed
     )

@@ -106,7 +106,7 @@ def _time_to_count(view: View, worker: str, status: Obj) -> Seconds:
     since = suspension.get("lastTransitionTime")
     if since is None or not view.workers[worker].counts_late:
         return 0.0
-    return max(0.0, COUNTS_WITHIN - (view.now - times.instant(since)).total_seconds())
+    return max(0.0, times.left(times.instant(since), COUNTS_WITHIN, view.now))
 
 
 def _stay(hub: Obj, worker: str, mirror: Obj) -> Step:
@@ -133,7 +133,7 @@ def _time_to_start(view: View, kind: Kind, mirror: Obj) -> float | None:
     since = kind.waits_since(mirror)
     if since is None or view.policy.start_within is None:
         return None
-    return max(0.0, view.policy.start_within - (view.now - since).total_seconds())
+    return max(0.0, times.left(since, view.policy.start_within, view.now))
 
 
 def _edit_notices(worker: str, edits: Edits) -> Iterator[Notice]:

@@ -1,7 +1,7 @@
 """Chooses where a workload runs, for the first time or again, and what becomes of it where that is nowhere."""
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from jobferry.core import choose, legal, placement, times
 from jobferry.core.placement import Placement, Shard
@@ -63,7 +63,7 @@ def _no_worker(view: View, hub: Obj, reason: str) -> Step:
         return Rest(waits, notices=notices)
     if patch := legal.patch(hub, legal.unplaced(hub, view.now)):
         return WriteStatus(patch, None)  # from now on it says since when it is not suspended
-    left = (_waits_since(hub) + timedelta(seconds=give_up) - view.now).total_seconds()
+    left = times.left(_waits_since(hub), give_up, view.now)
     if left > 0:
         return Rest(waits, left, notices)
     message = f"No worker took it within {give_up:g} s: {reason}"

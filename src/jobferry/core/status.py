@@ -35,6 +35,11 @@ def count(status: Obj, member: str) -> int:
     return max(0, int(status.get(member) or 0))
 
 
+def uncounted(status: Obj, outcome: str) -> int:
+    """Return how many pods have succeeded or failed that the counters do not hold yet."""
+    return len((status.get("uncountedTerminatedPods") or {}).get(outcome) or ())
+
+
 def read_indexes(status: Obj, member: str) -> IndexSet:
     """Return the indexes that a member names; none if that makes no sense."""
     try:

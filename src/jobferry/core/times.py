@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime
 
+from jobferry.clock import Seconds
+
 
 def text(moment: datetime) -> str:
     """Write a moment; what is below a second is cut off, as API servers do."""
@@ -11,3 +13,8 @@ def text(moment: datetime) -> str:
 def instant(text: str) -> datetime:
     """Read what an API server wrote."""
     return datetime.fromisoformat(text)
+
+
+def left(since: datetime, lasts: Seconds, now: datetime) -> Seconds:
+    """Return how much is left of a time that began then; less than nothing once it is over."""
+    return lasts - (now - since).total_seconds()

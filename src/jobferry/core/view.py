@@ -1,7 +1,7 @@
 """What is known about one workload when it is decided on: plain values, read from the caches."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
@@ -199,17 +199,13 @@ class View:
     @property
     def most_are_lost(self) -> bool:
         """Whether so many workers are out of reach that it must be us who are cut off."""
-        return most_are_lost(self.workers.values())
+        lost = sum(not worker.is_up for worker in self.workers.values())
+        return are_most(lost, len(self.workers))
 
 
 def mirror_name(name: str, worker: Worker | None, origin: str) -> str:
     """Name the mirror of a workload: as the workload, unless the hub is its own worker."""
     return f"{name}-mirror" if worker is not None and worker.cluster == origin else name
-
-
-def most_are_lost(workers: Collection[Worker]) -> bool:
-    """Tell whether so many workers are out of reach that it must be us who are cut off."""
-    return are_most(sum(not worker.is_up for worker in workers), len(workers))
 
 
 def are_most(lost: int, workers: int) -> bool:

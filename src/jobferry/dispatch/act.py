@@ -10,8 +10,9 @@ from jobferry.core.marks import Standing
 from jobferry.core.steps import CreateMirror, DeleteMirror, EditMirror, Record, WriteStatus
 from jobferry.errors import Error
 from jobferry.kinds import job
-from jobferry.kube import errors, events
+from jobferry.kube import errors
 from jobferry.kube.client import Client
+from jobferry.kube.events import Tell
 from jobferry.kube.informer import Informer
 from jobferry.kube.items import Key
 from jobferry.kube.resources import JOBS, NAMESPACES
@@ -23,8 +24,8 @@ from jobferry.workers.registry import Workers
 
 _log = log.get(__name__)
 
-Tell = Callable[[Obj, events.Type, str, str], None]
-"""Tells people about an object: type, reason, message."""
+FINAL = (errors.Forbidden, errors.Invalid, errors.BadRequest)
+"""Answers of a worker that will be the same if it is asked again soon."""
 
 
 class Priority(IntEnum):
@@ -112,7 +113,7 @@ class Actor:
                 answer = await _client(link).patch(
                     JOBS, meta["name"], body, namespace=meta["namespace"]
                 )
-            except (errors.Forbidden, errors.Invalid, errors.BadRequest) as error:
+            except FINAL as error:
                 raise NotForwarded(
                     f"Worker {step.worker} refused the change: {error}"
                 ) from error
@@ -153,7 +154,7 @@ class Actor:
                 ) from error
             await self._create_namespace(link, sent["metadata"]["namespace"])
             return await self._create(link, sent)
-        except (errors.Forbidden, errors.Invalid, errors.BadRequest) as error:
+        except FINAL as error:
             raise Refused(str(error)) from error
         except errors.ServerFailure as error:
             # An admission webhook there is broken. What else fails within a server may yet have been done.

@@ -1,7 +1,7 @@
 """Which Jobs are for us: those whose managedBy we claim. Others under our prefix may be for nobody."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from jobferry.core.marks import PREFIX
 from jobferry.core.steps import Notice
@@ -21,6 +21,8 @@ class Claims:
 
     names: frozenset[str]
     namespace: str
+    others: set[str] = field(default_factory=set)
+    """Names that were found to be claimed by other dispatchers: their Jobs are seen often."""
 
     def has(self, job: JobHead) -> bool:
         """Tell whether a Job is ours."""
@@ -33,6 +35,8 @@ class Claims:
     async def notice(self, hub: Client, job: JobHead) -> Notice | None:
         """Return what to tell the author of a Job that is not ours, unless it is another dispatcher's."""
         name = job.spec.managed_by
+        if name in self.others:
+            return None
         lease = Key(self.namespace, lease_name(name))
         try:
             await hub.get(LEASES, lease.name, lease.namespace)
@@ -42,6 +46,7 @@ class Claims:
                 "NotClaimed",
                 f"No dispatcher was found for managedBy {name}, so nobody runs this Job; claimed is {ours}",
             )
+        self.others.add(name)
         return None
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from jobferry.clock import Seconds
-from jobferry.dispatch.act import Actor, Tell
+from jobferry.dispatch.act import Actor
 from jobferry.dispatch.claims import Claims, follow_jobs
 from jobferry.dispatch.jobs import NOWHERE, JobHead, workers_of
 from jobferry.dispatch.loads import Loads, Used
@@ -16,6 +16,7 @@ from jobferry.dispatch.reconciler import Reconciler
 from jobferry.dispatch.views import Holders, Views
 from jobferry.kube.cache import Change
 from jobferry.kube.client import Client
+from jobferry.kube.events import Tell
 from jobferry.kube.items import Key
 from jobferry.runtime import supervise
 from jobferry.runtime.backoff import Backoff, Failures

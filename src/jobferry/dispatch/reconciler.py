@@ -17,12 +17,13 @@ from jobferry.core.steps import (
     WriteStatus,
 )
 from jobferry.core.view import View
-from jobferry.dispatch.act import Actor, NotForwarded, Refused, Tell
+from jobferry.dispatch.act import Actor, NotForwarded, Refused
 from jobferry.dispatch.memory import REFUSAL_LASTS
 from jobferry.dispatch.meters import Meters
 from jobferry.dispatch.views import Known, Views
 from jobferry.kinds import job
 from jobferry.kube import errors
+from jobferry.kube.events import Tell
 from jobferry.kube.items import Key
 from jobferry.objects import Obj
 from jobferry.runtime.reconcile import DONE, Again, Outcome

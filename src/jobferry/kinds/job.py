@@ -6,7 +6,7 @@ from datetime import datetime
 from jobferry.core import times
 from jobferry.core.base import Base
 from jobferry.core.marks import Marks
-from jobferry.core.status import COMPLETE, FAILED, count, end, is_suspended
+from jobferry.core.status import COMPLETE, FAILED, count, end, is_suspended, uncounted
 from jobferry.kinds import job_edits
 from jobferry.kinds.dropped import dropped_fields
 from jobferry.kinds.job_draft import draft
@@ -92,9 +92,10 @@ def outcome(hub_job: Obj, base: Base) -> Obj | None:
 def waits_since(mirror: Obj) -> datetime | None:
     """Return when a mirror was started of which no pod was ever ready or ended; None for any other."""
     status = mirror.get("status") or {}
-    uncounted = status.get("uncountedTerminatedPods") or {}
     members = ("ready", "succeeded", "failed", "terminating")
-    ran = any(count(status, member) for member in members) or any(uncounted.values())
+    ran = any(count(status, member) for member in members) or any(
+        uncounted(status, outcome) for outcome in ("succeeded", "failed")
+    )
     started = status.get("startTime")
     if not started or ran or is_suspended(status) or end(status):
         return None

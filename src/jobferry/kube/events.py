@@ -9,6 +9,7 @@ dropped and counted. What was said before is not said again but counted, on the 
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -25,6 +26,9 @@ from jobferry.objects import Obj
 from jobferry.runtime.backoff import Backoff
 
 Type = Literal["Normal", "Warning"]
+
+Tell = Callable[[Obj, Type, str, str], None]
+"""Tells people about an object: type, reason, message."""
 
 LONGEST_MESSAGE = 1024
 """In bytes."""

@@ -7,6 +7,7 @@ not a whole client library: docs/decisions/0002-http-client.md.
 import asyncio
 import ssl
 from collections.abc import Callable
+from math import inf
 from typing import cast
 
 import httptools
@@ -121,7 +122,7 @@ class Connection(asyncio.Protocol):
         self._prefix = prefix
         self._transport: asyncio.Transport | None = None
         self._source: asyncio.Transport | None = None
-        self._read_at: Seconds = -PACE
+        self._read_at: Seconds = -inf
         self._is_paused = False
         self._pause_end: asyncio.TimerHandle | None = None
         self._parser = httptools.HttpResponseParser(self)
@@ -236,9 +237,7 @@ class Connection(asyncio.Protocol):
         """Read no more of a busy stream for a moment; nor of one that nobody reads, until somebody has."""
         loop = asyncio.get_running_loop()
         last, self._read_at = self._read_at, loop.time()
-        is_busy = (
-            self._read_at - last < 2 * PACE
-        )  # with the pause that came after the last time
+        is_busy = self._read_at - last < 2 * PACE  # of which one may have been a pause
         is_full = self._reply is not None and self._reply.is_too_full
         if self._source is None or not self.is_open or self._is_paused:
             return

@@ -2,7 +2,8 @@
 
 import asyncio
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
 from secrets import token_hex
@@ -241,3 +242,14 @@ class ControlPlane:
 
     def _kube_scheduler(self, port: int) -> list[str]:
         return programs.scheduler(self._files, port, flags=self._scheduler_flags)
+
+
+@asynccontextmanager
+async def all_running(planes: Iterable[ControlPlane]) -> AsyncIterator[None]:
+    """Start several at the same time; all of them are gone after the block."""
+    async with AsyncExitStack() as stack:
+        async with asyncio.TaskGroup() as starting:
+            for plane in planes:
+                stack.push_async_callback(asyncio.to_thread, plane.stop)
+                starting.create_task(asyncio.to_thread(plane.start))
+        yield

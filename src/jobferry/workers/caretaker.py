@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from jobferry.clock import Seconds
 from jobferry.core import view
-from jobferry.kube import errors, events
+from jobferry.kube import errors
 from jobferry.kube.client import Client
+from jobferry.kube.events import Tell
 from jobferry.kube.informer import Informer
 from jobferry.kube.items import Item
 from jobferry.objects import Obj, merge_patch
@@ -25,9 +26,6 @@ COUNT_EVERY: Seconds = 10.0
 
 LOOK_EVERY: Seconds = 2.0
 """How often it is looked whether a Worker that is being removed can go: what it waits for tells nobody."""
-
-Tell = Callable[[Obj, events.Type, str, str], None]
-"""Tells people about an object: type, reason, message."""
 
 
 class Counts(NamedTuple):

@@ -8,6 +8,7 @@ from jobferry.core import marks, view
 from jobferry.kube.cache import Change
 from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client
+from jobferry.kube.events import Tell
 from jobferry.kube.informer import Informer
 from jobferry.kube.items import Item, Key
 from jobferry.kube.observed import Observe
@@ -16,7 +17,7 @@ from jobferry.runtime.backoff import Backoff, Failures
 from jobferry.runtime.reconcile import DONE, Loop, Outcome
 from jobferry.runtime.workqueue import WorkQueue
 from jobferry.workers import roster, secrets, status
-from jobferry.workers.caretaker import COUNT_EVERY, Caretaker, Tell
+from jobferry.workers.caretaker import COUNT_EVERY, Caretaker
 from jobferry.workers.link import Common, Link
 from jobferry.workers.mirrors import MirrorHead
 from jobferry.workers.resource import WORKERS, WorkerHead
