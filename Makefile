@@ -65,7 +65,7 @@ lock: ## write requirements/*.txt anew from pyproject.toml (for maintainers; use
 	$(LOCK) --group dev --group bench -o requirements/bench.txt
 
 LOCK := .venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	--no-emit-package jobferry --custom-compile-command 'make lock' pyproject.toml --extra testing
+	--no-emit-package jobferry --custom-compile-command 'make lock' pyproject.toml --extra cel
 
 clean: ## remove what the other commands made in this folder
 	rm -rf $(VENV) $(BENCH) .venv-lock .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,64 @@
+"""How the fields of an object are owned and merged: what server-side apply must know of a type.
+
+Built-in kinds and custom resources both boil down to these four shapes. A value that is not what its
+shape expects (a null where a struct could be, say) is one indivisible value, as `LEAF` is.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A scalar, or anything that is replaced as a whole (an atomic list, map or struct)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Struct:
+    """An object whose members are owned one by one: a struct, or a map.
+
+    `fields` may be computed when it is looked into: types refer to themselves.
+    """
+
+    fields: Mapping[str, "Shape"]
+    others: "Shape | None" = None
+    """The shape of members that `fields` does not name; None: they have no place here."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ListMap:
+    """A list of objects that are told apart by the values of `keys`."""
+
+    keys: tuple[str, ...]
+    item: "Shape"
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    """The values of those keys that may be left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetOf:
+    """A list of scalars, each there once and owned by itself."""
+
+
+Shape = Leaf | Struct | ListMap | SetOf
+
+LEAF = Leaf()
+SET = SetOf()
+
+
+class _Anything(Mapping[str, Shape]):
+    """Every member is there, and has the shape of the whole."""
+
+    def __getitem__(self, name: str) -> Shape:
+        return ANYTHING
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+ANYTHING = Struct(_Anything())
+"""What no schema describes: objects are owned member by member, lists and scalars as a whole."""
