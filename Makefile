@@ -57,7 +57,7 @@ $(BENCH)/ok: requirements/bench.txt pyproject.toml
 	@touch $@
 
 tables: ## write anew what is generated from the Go types of Kubernetes (for maintainers; uses Go)
-	cd tools/tables && CGO_ENABLED=0 go run -trimpath . ../../src/jobferry/objects
+	cd tools/tables && CGO_ENABLED=0 go run -trimpath . ../../src/jobferry
 
 lock: ## write requirements/*.txt anew from pyproject.toml (for maintainers; uses uv)
 	$(PYTHON) -m venv .venv-lock && .venv-lock/bin/python -m pip install --quiet uv
@@ -65,7 +65,7 @@ lock: ## write requirements/*.txt anew from pyproject.toml (for maintainers; use
 	$(LOCK) --group dev --group bench -o requirements/bench.txt
 
 LOCK := .venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	--no-emit-package jobferry --custom-compile-command 'make lock' pyproject.toml --extra cel
+	--no-emit-package jobferry --custom-compile-command 'make lock' pyproject.toml
 
 clean: ## remove what the other commands made in this folder
 	rm -rf $(VENV) $(BENCH) .venv-lock .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -20,17 +20,17 @@ type rule struct {
 
 // mergeKeys writes the fields for which a strategic merge patch departs from its defaults (objects
 // are merged, lists are replaced), and those that lead to such fields.
-func mergeKeys(kinds []kind) []byte {
+func mergeKeys() []byte {
 	types := map[string]map[string]rule{}
 	names := map[string]string{}
-	for _, kind := range kinds {
+	for _, kind := range builtIn() {
 		collect(kind.shape, types)
 		names[kind.apiVersion+"/"+kind.name] = typeName(kind.shape)
 	}
 	prune(types)
 
 	var out bytes.Buffer
-	fmt.Fprintf(&out, "{\n\"made by\": %s,\n", compact(madeBy()))
+	fmt.Fprintf(&out, "{\n\"made by\": %s,\n", compact(madeBy("the Go types of", "k8s.io/api")))
 	writeSection(&out, "kinds", names)
 	out.WriteString(",\n")
 	writeSection(&out, "types", types)

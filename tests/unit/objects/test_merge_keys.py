@@ -1,14 +1,7 @@
-import os
-import shutil
-import subprocess
-from pathlib import Path
-
 import pytest
 
 from jobferry.objects import merge_keys
 from jobferry.objects.patch_errors import Malformed
-
-ROOT = Path(__file__).parents[3]
 
 
 def test_the_lists_of_a_job_are_found_through_its_pod_template() -> None:
@@ -38,21 +31,3 @@ def test_only_built_in_kinds_have_a_strategic_merge_patch(api_version: str, kind
         merge_keys.fields_of(api_version, kind)
 
     assert refused.value.answer == "strategic merge patch format is not supported"
-
-
-@pytest.mark.kube
-@pytest.mark.timeout(600)
-def test_the_table_is_what_the_tool_makes(tmp_path: Path) -> None:
-    go, tool = shutil.which("go"), ROOT / "tools" / "tables"
-    if go is None or subprocess.run([go, "mod", "download"], cwd=tool, check=False).returncode:
-        pytest.skip("needs Go and the modules that tools/tables names")
-    # The flags with which `make kube` builds, so that what it has compiled is used.
-    subprocess.run(
-        [go, "run", "-trimpath", ".", tmp_path],
-        cwd=tool,
-        env={**os.environ, "CGO_ENABLED": "0"},
-        check=True,
-    )
-
-    made = (tmp_path / "merge_keys.json").read_bytes()
-    assert made == Path(merge_keys.__file__).with_suffix(".json").read_bytes()
