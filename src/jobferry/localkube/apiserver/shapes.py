@@ -4,7 +4,7 @@ Built-in kinds and custom resources both boil down to these four shapes. A value
 shape expects (a null where a struct could be, say) is one indivisible value, as `LEAF` is.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,11 @@ from typing import Any
 @dataclass(frozen=True, slots=True)
 class Leaf:
     """A scalar, or anything that is replaced as a whole (an atomic list, map or struct)."""
+
+    scalar: str = ""
+    """What an applied scalar must be: string, numeric, boolean or untyped; empty: anything goes."""
+    inner: "Shape | None" = None
+    """What is in an atomic value, for checks only: a Struct, or a ListMap without keys for a list."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,19 +51,6 @@ Shape = Leaf | Struct | ListMap | SetOf
 LEAF = Leaf()
 SET = SetOf()
 
-
-class _Anything(Mapping[str, Shape]):
-    """Every member is there, and has the shape of the whole."""
-
-    def __getitem__(self, name: str) -> Shape:
-        return ANYTHING
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(())
-
-    def __len__(self) -> int:
-        return 0
-
-
-ANYTHING = Struct(_Anything())
+ANYTHING = Struct({})
 """What no schema describes: objects are owned member by member, lists and scalars as a whole."""
+object.__setattr__(ANYTHING, "others", ANYTHING)
