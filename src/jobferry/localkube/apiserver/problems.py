@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from jobferry.objects import Obj
+from jobferry.objects import Obj, govalues
 from jobferry.objects.gotext import quote
 
 
@@ -97,4 +97,6 @@ def _joined(text: str, detail: str) -> str:
 def _shown(value: Any) -> str:
     if isinstance(value, str):
         return quote(value)
+    if isinstance(value, float):
+        return govalues.text(value)
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()

@@ -1,6 +1,7 @@
 """Answers that are not objects: `Status`, with the codes, reasons and words of kube-apiserver."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from jobferry import errors
 from jobferry.localkube.apiserver import problems
@@ -23,23 +24,28 @@ class StatusError(errors.Error):
         super().__init__(message)
         self.code = code
         self.reason = reason
-        self.details = dict(details or {})
+        self.details = None if details is None else dict(details)
         self.retry_after = retry_after
+        self.list_meta: Obj = {}
         if retry_after is not None:
-            self.details["retryAfterSeconds"] = retry_after
+            self.detail("retryAfterSeconds", retry_after)
+
+    def detail(self, name: str, value: Any) -> None:
+        """Add to what is said beside the message."""
+        self.details = {**(self.details or {}), name: value}
 
     def status(self) -> Obj:
         """Return it as an answer shows it."""
         status: Obj = {
             "kind": "Status",
             "apiVersion": "v1",
-            "metadata": {},
+            "metadata": self.list_meta,
             "status": "Failure",
             "message": str(self),
         }
         if self.reason:
             status["reason"] = self.reason
-        if self.details:
+        if self.details is not None:
             status["details"] = self.details
         status["code"] = self.code
         return status
@@ -65,8 +71,17 @@ def not_found(group: str, resource: str, name: str) -> StatusError:
     return StatusError(404, "NotFound", message, details=_about(group, resource, name))
 
 
+class NoPage(StatusError):
+    """A path that is nowhere near anything that is served; answered with text."""
+
+
+def no_page() -> StatusError:
+    """Report a path in which not even the API group is there."""
+    return NoPage(404, "NotFound", "404 page not found")
+
+
 def unknown_path() -> StatusError:
-    """Report a path that nothing serves: a group, version or resource that is not there."""
+    """Report a version, resource or subresource that is not there."""
     return StatusError(
         404,
         "NotFound",
@@ -122,24 +137,22 @@ def forbidden(group: str, resource: str, name: str, why: str) -> StatusError:
 
 def forbidden_path(message: str) -> StatusError:
     """Report a path that is not a resource and may not be read."""
-    return StatusError(403, "Forbidden", message)
+    return StatusError(403, "Forbidden", message, details={})
 
 
-def method_not_supported(group: str, resource: str, action: str) -> StatusError:
-    """Report a verb that a resource does not have."""
-    message = (
-        f"{action} is not supported on resources of kind {quoted(qualified(group, resource))}"
-    )
-    return StatusError(405, "MethodNotAllowed", message, details=_about(group, resource, ""))
-
-
-def quoted(text: str) -> str:
-    """Put plain text in double quotes."""
-    return f'"{text}"'
+def method_not_allowed() -> StatusError:
+    """Report a verb that a path does not have."""
+    message = "the server does not allow this method on the requested resource"
+    return StatusError(405, "MethodNotAllowed", message, details={})
 
 
 def not_acceptable(message: str) -> StatusError:
     """Report an Accept header that cannot be met."""
+    return StatusError(406, "NotAcceptable", message, details={})
+
+
+def not_convertible(message: str) -> StatusError:
+    """Report an answer that cannot be given in the form that is asked for."""
     return StatusError(406, "NotAcceptable", message)
 
 
@@ -171,4 +184,7 @@ def timeout(message: str, retry_after: int = 0) -> StatusError:
 
 def internal(message: str) -> StatusError:
     """Report a failure of the server itself."""
-    return StatusError(500, "InternalError", f"Internal error occurred: {message}")
+    details = {"causes": [{"message": message}]}
+    return StatusError(
+        500, "InternalError", f"Internal error occurred: {message}", details=details
+    )

@@ -78,6 +78,10 @@ class Strategy:
     """What field selectors may ask for, besides metadata.name and metadata.namespace."""
     field_names: frozenset[str] = frozenset()
     """The names in `fields`."""
+    unknown_field: str = (
+        '"{0}" is not a known field selector: only "metadata.name", "metadata.namespace"'
+    )
+    """How a selector is refused that asks for any other."""
     unconditional_update: bool = True
     """A PUT without resourceVersion replaces whatever is there."""
     create_on_update: bool = False
@@ -88,5 +92,11 @@ class Strategy:
     """What a delete without a propagation policy is answered with, besides."""
     grace_period: Callable[[Obj, int | None], int] | None = None
     """(object, wanted): how many seconds a deleted object stays; None: objects go at once."""
+    held: Callable[[Obj], bool] | None = None
+    """Whether a deleted object has to stay for a reason of its kind, besides its finalizers."""
+    mark_deleted: Callable[[Obj, str], None] | None = None
+    """(object, now): say in the object itself that it is being deleted; for kinds that are `held`."""
+    returns_deleted: bool = False
+    """A delete is answered with the object that is gone, not with a Status."""
     reset_fields: tuple[str, ...] = ()
-    """Top-level fields that this endpoint ignores, so that nobody comes to own them by it ("status")."""
+    """Fields that this endpoint ignores, so that nobody comes to own them by it ("status"); may be dotted."""

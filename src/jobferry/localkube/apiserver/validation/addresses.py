@@ -1,0 +1,60 @@
+"""IP addresses, as leniently as Kubernetes reads those of old fields."""
+
+import ipaddress
+import re
+from collections.abc import Iterator
+
+from jobferry.localkube.apiserver import problems
+from jobferry.localkube.apiserver.problems import Problem
+from jobferry.objects import gotext
+
+_LEADING_ZEROS = re.compile(
+    r"(?<![0-9a-fA-F:.])0+(?=[0-9])|(?<=\.)0+(?=[0-9])|(?<=:)0+(?=[0-9]+\.)"
+)
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+def parse(text: str) -> Address | None:
+    """Read an address; leading zeros in an IPv4 address do no harm."""
+    if not text.isascii() or "%" in text or "/" in text:
+        return None
+    try:
+        return ipaddress.ip_address(_LEADING_ZEROS.sub("", text) if "." in text else text)
+    except ValueError:
+        return None
+
+
+def address_problems(field: str, text: str) -> Iterator[Problem]:
+    """Complain about what is no IP address."""
+    if parse(text) is None:
+        what = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
+        yield problems.invalid(field, text, what)
+
+
+def family_problems(field: str, found: list[str]) -> Iterator[Problem]:
+    """Complain about more than one address of a family."""
+    if len(found) < 2:
+        return
+    versions = {address.version for each in found if (address := parse(each))}
+    if len(found) > 2 or len(versions) < 2:
+        what = "may specify no more than one IP for each IP family"
+        yield problems.invalid(field, [{"IP": each} for each in found], what)
+
+
+def warnings(field: str, text: str) -> Iterator[str]:
+    """Warn of an address that is written in an unusual way."""
+    address = parse(text)
+    if address is None:
+        return
+    mapped = getattr(address, "ipv4_mapped", None)
+    if mapped or (address.version == 4 and str(address) != text):
+        yield (
+            f"{field}: non-standard IP address {gotext.quote(text)} will be considered invalid "
+            f"in a future Kubernetes release: use {gotext.quote(str(mapped or address))}"
+        )
+    elif str(address) != text:
+        yield (
+            f"{field}: IPv6 address {gotext.quote(text)} should be in RFC 5952 canonical format "
+            f"({gotext.quote(str(address))})"
+        )
