@@ -1,0 +1,232 @@
+"""Definitions of custom resources: names, storage, columns, shapes, conversion."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from jobferry.localkube.apiserver import shapes
+from jobferry.localkube.apiserver.crds import (
+    columns,
+    conversion,
+    custom,
+    definition,
+    jsonpath,
+    merging,
+    naming,
+    publishing,
+)
+from jobferry.localkube.apiserver.status import StatusError
+from jobferry.objects import Obj
+
+
+def crd(plural: str = "widgets", kind: str = "Widget", **spec: Any) -> Obj:
+    whole: Obj = {
+        "metadata": {"name": f"{plural}.example.com"},
+        "spec": {
+            "group": "example.com",
+            "scope": "Namespaced",
+            "names": {"plural": plural, "kind": kind},
+            "versions": [
+                {
+                    "name": "v1",
+                    "served": True,
+                    "storage": True,
+                    "schema": {"openAPIV3Schema": {"type": "object"}},
+                }
+            ],
+            **spec,
+        },
+    }
+    definition.default(whole)
+    return whole
+
+
+def conditions(status: Obj) -> dict[str, tuple[str, str]]:
+    return {each["type"]: (each["status"], each["reason"]) for each in status["conditions"]}
+
+
+def test_names_that_are_free_are_accepted() -> None:
+    status = naming.settled_status(crd(), [], "now")
+    assert status["acceptedNames"] == {
+        "plural": "widgets",
+        "singular": "widget",
+        "kind": "Widget",
+        "listKind": "WidgetList",
+    }
+    assert conditions(status) == {
+        "NamesAccepted": ("True", "NoConflicts"),
+        "Established": ("True", "InitialNamesAccepted"),
+    }
+
+
+def test_a_kind_that_is_taken_is_not_accepted() -> None:
+    first = crd()
+    first["status"] = naming.settled_status(first, [], "now")
+    status = naming.settled_status(crd("gadgets", "Widget"), [first], "now")
+    assert conditions(status)["Established"] == ("False", "NotAccepted")
+    assert conditions(status)["NamesAccepted"] == ("False", "ListKindConflict")
+    assert "kind" not in status["acceptedNames"]
+
+
+def test_a_status_that_is_settled_stays_as_it_is() -> None:
+    first = crd()
+    first["status"] = naming.settled_status(first, [], "then")
+    assert naming.settled_status(first, [first], "now") == first["status"]
+
+
+def test_a_version_that_was_stored_may_not_go() -> None:
+    old = crd()
+    old["metadata"] |= {
+        "uid": "u",
+        "creationTimestamp": "2026-01-01T00:00:00Z",
+        "resourceVersion": "1",
+    }
+    new = crd()
+    new["metadata"] = dict(old["metadata"])
+    new["spec"]["versions"][0]["name"] = "v2"
+    definition.prepare_update(new, old)
+    assert new["status"]["storedVersions"] == ["v1", "v2"]
+    found = definition.check_update(new, old)
+    assert [each.field for each in found] == ["status.storedVersions[0]"]
+
+
+def test_versions_without_webhook_differ_in_their_name_only() -> None:
+    converter = conversion.converter(crd())
+    obj = {"apiVersion": "example.com/v1", "kind": "Widget", "spec": {"a": 1}}
+    assert converter.convert(obj, "v2") == {**obj, "apiVersion": "example.com/v2"}
+    assert obj["apiVersion"] == "example.com/v1"
+
+
+def test_a_webhook_is_needed_for_other_versions_only() -> None:
+    hook = {
+        "clientConfig": {"service": {"name": "s", "namespace": "n"}},
+        "conversionReviewVersions": ["v1"],
+    }
+    converter = conversion.converter(crd(conversion={"strategy": "Webhook", "webhook": hook}))
+    obj = {"apiVersion": "example.com/v1", "kind": "Widget"}
+    assert converter.convert(obj, "v1") is obj
+    with pytest.raises(StatusError) as caught:
+        converter.convert(obj, "v2")
+    assert str(caught.value).startswith(
+        "conversion webhook for example.com/v1, Kind=Widget failed: Post"
+    )
+    assert caught.value.code == 500
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        (".spec.a", [1]),
+        (".spec.nope", []),
+        (".spec.l[0].n", ["x"]),
+        (".spec.l[-1].n", ["y"]),
+        (".spec.l[*].n", ["x", "y"]),
+        ('.spec.l[?(@.n=="y")].v', [2]),
+        (".spec.l[?(@.v)].n", ["y"]),
+        (r".metadata.labels.a\.b/c", ["label"]),
+        (".spec['a']", [1]),
+        (".spec.l[0:2].n", ["x", "y"]),
+        ("..n", ["x", "y"]),
+    ],
+)
+def test_paths_lead_where_kubectl_goes(path: str, found: list[Any]) -> None:
+    obj = {
+        "metadata": {"labels": {"a.b/c": "label"}},
+        "spec": {"a": 1, "l": [{"n": "x"}, {"n": "y", "v": 2}]},
+    }
+    assert jsonpath.compiled(path)(obj) == found
+
+
+def test_columns_show_what_is_there() -> None:
+    given = [
+        {"name": "N", "type": "integer", "jsonPath": ".spec.n"},
+        {"name": "S", "type": "string", "jsonPath": ".spec.n"},
+        {"name": "When", "type": "date", "jsonPath": ".spec.when"},
+        {"name": "Out", "type": "integer", "jsonPath": ".spec.l[5]"},
+    ]
+    shown = columns.of({"additionalPrinterColumns": given})
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    obj = {
+        "metadata": {"name": "it"},
+        "spec": {"n": 3, "when": "2025-12-31T23:59:00Z", "l": []},
+    }
+    assert shown.cells(obj, now) == ["it", 3, "3", "60s", None]
+    assert shown.cells({"metadata": {"name": "it"}}, now) == ["it", None, None, None, None]
+
+
+def test_shapes_follow_the_schema() -> None:
+    shape = merging.shape_of_schema(
+        {
+            "type": "object",
+            "properties": {
+                "spec": {
+                    "type": "object",
+                    "properties": {
+                        "set": {
+                            "type": "array",
+                            "x-kubernetes-list-type": "set",
+                            "items": {"type": "string"},
+                        },
+                        "map": {
+                            "type": "array",
+                            "x-kubernetes-list-type": "map",
+                            "x-kubernetes-list-map-keys": ["k"],
+                            "items": {
+                                "type": "object",
+                                "properties": {"k": {"type": "string", "default": "d"}},
+                            },
+                        },
+                        "list": {"type": "array", "items": {"type": "string"}},
+                        "whole": {"type": "object", "x-kubernetes-map-type": "atomic"},
+                        "any": {"x-kubernetes-preserve-unknown-fields": True},
+                    },
+                }
+            },
+        }
+    )
+    assert isinstance(shape, shapes.Struct)
+    spec = shape.fields["spec"]
+    assert isinstance(spec, shapes.Struct)
+    assert spec.fields["set"] is shapes.SET
+    listed = spec.fields["map"]
+    assert isinstance(listed, shapes.ListMap)
+    assert (listed.keys, dict(listed.defaults)) == (("k",), {"k": "d"})
+    assert isinstance(spec.fields["list"], shapes.Leaf)
+    assert isinstance(spec.fields["whole"], shapes.Leaf)
+    assert spec.fields["any"] is shapes.ANYTHING
+    assert isinstance(shape.fields["metadata"], shapes.Struct)
+
+
+def test_published_schemas_have_what_every_object_has() -> None:
+    version = {
+        "schema": {
+            "openAPIV3Schema": {
+                "type": "object",
+                "properties": {"i": {"x-kubernetes-int-or-string": True}},
+            }
+        }
+    }
+    published = publishing.schema_of(version)
+    assert set(published["properties"]) == {"i", "apiVersion", "kind", "metadata"}
+    assert published["properties"]["i"]["anyOf"] == [{"type": "integer"}, {"type": "string"}]
+
+
+def test_a_status_is_kept_by_updates_and_alone_changed_by_its_own() -> None:
+    whole = crd()
+    whole["spec"]["versions"][0]["subresources"] = {"status": {}}
+    main, state = custom.custom_strategy(whole, "v1")
+    old = {"metadata": {"name": "it", "generation": 1}, "spec": {"a": 1}, "status": {"n": 1}}
+    new: Obj = {"metadata": {"name": "it"}, "spec": {"a": 2}, "status": {"n": 2}}
+    main.prepare_update(new, old)
+    assert new["status"] == {"n": 1}
+    changed: Obj = {
+        "metadata": {"name": "it", "managedFields": []},
+        "spec": {"a": 2},
+        "status": {"n": 2},
+    }
+    state.prepare_update(changed, old)
+    assert (changed["spec"], changed["status"]) == ({"a": 1}, {"n": 2})
+    assert main.versioned is not None
+    assert main.versioned(old) == main.versioned(changed)
+    assert old["status"] == {"n": 1}
