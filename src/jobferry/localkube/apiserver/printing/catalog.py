@@ -1,0 +1,45 @@
+"""Which columns the objects of a built-in kind have."""
+
+from collections.abc import Mapping
+
+from jobferry.localkube.apiserver.printing import (
+    batch,
+    columns,
+    events,
+    nodes,
+    pods,
+    services,
+    small,
+    volumes,
+)
+from jobferry.localkube.apiserver.printing.columns import Columns
+
+_BUILT_IN: Mapping[tuple[str, str], Columns] = {
+    ("", "ConfigMap"): small.CONFIG_MAPS,
+    ("", "Event"): events.EVENTS,
+    ("", "LimitRange"): columns.DEFAULT,
+    ("", "Namespace"): small.NAMESPACES,
+    ("", "Node"): nodes.NODES,
+    ("", "PersistentVolume"): volumes.PERSISTENT_VOLUMES,
+    ("", "PersistentVolumeClaim"): volumes.PERSISTENT_VOLUME_CLAIMS,
+    ("", "Pod"): pods.PODS,
+    ("", "ResourceQuota"): small.RESOURCE_QUOTAS,
+    ("", "Secret"): small.SECRETS,
+    ("", "Service"): services.SERVICES,
+    ("", "ServiceAccount"): columns.NAME_AND_AGE,
+    ("apiextensions.k8s.io", "CustomResourceDefinition"): columns.DEFAULT,
+    ("batch", "CronJob"): batch.CRON_JOBS,
+    ("batch", "Job"): batch.JOBS,
+    ("coordination.k8s.io", "Lease"): small.LEASES,
+    ("events.k8s.io", "Event"): events.NEW_EVENTS,
+    ("rbac.authorization.k8s.io", "ClusterRole"): columns.DEFAULT,
+    ("rbac.authorization.k8s.io", "ClusterRoleBinding"): small.ROLE_BINDINGS,
+    ("rbac.authorization.k8s.io", "Role"): columns.DEFAULT,
+    ("rbac.authorization.k8s.io", "RoleBinding"): small.ROLE_BINDINGS,
+    ("scheduling.k8s.io", "PriorityClass"): small.PRIORITY_CLASSES,
+}
+
+
+def columns_for(group: str, kind: str) -> Columns:
+    """Return the columns of a kind; stored kinds, which are not listed, show name and age."""
+    return _BUILT_IN.get((group, kind), columns.NAME_AND_AGE)
