@@ -1,0 +1,189 @@
+"""The object in the body of a request."""
+
+from typing import Any
+
+from jobferry.localkube.apiserver import status
+from jobferry.localkube.apiserver.managed.updating import forgets
+from jobferry.localkube.apiserver.requests import body, yaml_text
+from jobferry.localkube.apiserver.requests.accept import JSON, PROTOBUF, YAML
+from jobferry.localkube.apiserver.requests.call import Call
+from jobferry.localkube.apiserver.requests.options import IGNORE, STRICT
+from jobferry.localkube.apiserver.resource import Codec, Decoded, Resource
+from jobferry.localkube.apiserver.types import duplicates, protobuf, tables
+from jobferry.localkube.apiserver.types.codec import BuiltIn
+from jobferry.localkube.apiserver.types.messages import Malformed
+from jobferry.objects import Obj
+
+NO_KIND = "couldn't get version/kind; json parse error: "
+
+
+def decode(
+    call: Call,
+    codec: Codec,
+    api_version: str,
+    kind: str,
+    validation: str,
+    *,
+    also: str = "",
+) -> Obj:
+    """Return the object of a kind that a body holds, or say why it holds none.
+
+    It may say that it is of the version `also`, which has the same fields.
+    """
+    media_type = body.check_readable(call.headers.get("content-type", ""))
+    text: bytes | None = None
+    repeated: list[str] = []
+    if media_type == PROTOBUF:
+        parsed = _from_protobuf(call.body, api_version, kind)
+    else:
+        parsed = _from_text(call.body, media_type, kind)
+        if media_type == JSON:
+            text = call.body
+            repeated = duplicates.find(text, parsed, api_version, kind)
+            if repeated:
+                parsed = duplicates.merged(text)
+        elif validation != IGNORE and (lines := yaml_text.repeated(call.body)):
+            repeated = ["yaml: unmarshal errors:\n  " + "\n  ".join(lines)]
+    if also and parsed.get("apiVersion") == also:
+        parsed["apiVersion"] = api_version
+    if isinstance(codec, BuiltIn):
+        _check_kind(parsed, api_version, kind, call.body)
+    else:
+        _check_custom_kind(parsed, api_version, kind, call.body)
+    call.forgets_owners = forgets(parsed)
+    handled = (
+        f'{kind} in version "{api_version.rpartition("/")[2]}" cannot be handled as a {kind}'
+    )
+    decoded = codec.decode(parsed, text)
+    if text is not None and repeated and isinstance(codec, BuiltIn):
+        # With what is there twice, all that a strict reader finds comes in the order of the text.
+        decoded, repeated = Decoded(decoded.obj), duplicates.strict(text, api_version, kind)
+    return known(call, decoded, repeated, validation, handled)
+
+
+def known(
+    call: Call, decoded: Decoded, repeated: list[str], validation: str, handled: str
+) -> Obj:
+    """Return what the type knows of an object; what it does not know is reported as `validation` says."""
+    strict = [*repeated, *decoded.strict]
+    if strict and validation == STRICT:
+        raise status.bad_request(f"{handled}: strict decoding error: {', '.join(strict)}")
+    if validation != IGNORE:
+        for each in strict:
+            call.warn(each)
+    return decoded.obj
+
+
+def _from_protobuf(data: bytes, api_version: str, kind: str) -> Obj:
+    try:
+        found = protobuf.decode(data, api_version, kind)
+    except Malformed as error:
+        if error.kind:
+            version = error.api_version.rpartition("/")[2]
+            about = f'{error.kind} in version "{version}" cannot be handled as a {kind}'
+            raise status.bad_request(f"{about}: {error}") from error
+        raise _unrecognized(kind, str(error), data) from error
+    return {**found.obj, "kind": found.kind, "apiVersion": found.api_version}
+
+
+def _from_text(data: bytes, media_type: str, kind: str) -> Obj:
+    try:
+        parsed: Any = body.parse_yaml(data) if media_type == YAML else body.parse_json(data)
+    except ValueError as error:
+        why = str(error) if media_type == YAML else f"{NO_KIND}{error}"
+        raise _unrecognized(kind, why, data) from error
+    if parsed is None:
+        return {}
+    if why := unreadable(parsed):
+        raise _unrecognized(kind, why, data)
+    if body.is_too_deep(parsed, data if media_type == JSON else None):
+        raise _unrecognized(kind, "json: exceeded max depth", data)
+    found: Obj = parsed
+    return found
+
+
+def _check_kind(parsed: Obj, api_version: str, kind: str, data: bytes) -> None:
+    """Refuse an object of another kind; one that does not say is taken for the right one."""
+    if why := unreadable(parsed):
+        raise _unrecognized(kind, why, data)
+    found_version = parsed.get("apiVersion") or api_version
+    found_kind = parsed.get("kind") or kind
+    if (found_version, found_kind) == (api_version, kind):
+        return
+    version = found_version.rpartition("/")[2]
+    why = _other_kind(found_version, found_kind, api_version, kind)
+    raise status.bad_request(
+        f'{found_kind} in version "{version}" cannot be handled as a {kind}: {why}'
+    )
+
+
+def _check_custom_kind(parsed: Obj, api_version: str, kind: str, data: bytes) -> None:
+    """Refuse a custom object that does not say what it is; that its kind is right is checked later."""
+    why = unreadable(parsed)
+    for name, title in (("kind", "Kind"), ("apiVersion", "apiVersion")):
+        if not why and not parsed.get(name):
+            why = f"Object '{title}' is missing in '{data.decode(errors='replace')}'"
+    if why:
+        raise _unrecognized(kind, why, data)
+    if parsed["apiVersion"] != api_version:
+        raise status.bad_request(
+            f"the API version in the data ({parsed['apiVersion']}) does not match "
+            f"the expected API version ({api_version})"
+        )
+
+
+def unreadable(parsed: Any) -> str:
+    """Say why the kind of an object cannot be read; nothing if it can."""
+    if not isinstance(parsed, dict):
+        return (
+            f"{NO_KIND}json: cannot unmarshal "
+            f"{go_type(parsed)} into Go value of type struct {{ APIVersion string "
+            '"json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+        )
+    for name in ("apiVersion", "kind"):
+        value = parsed.get(name)
+        if value is not None and not isinstance(value, str):
+            return f"{NO_KIND}json: cannot unmarshal {go_type(value)} into Go struct field .{name} of type string"
+    version = parsed.get("apiVersion") or ""
+    return f"unexpected GroupVersion string: {version}" if version.count("/") > 1 else ""
+
+
+def _other_kind(found_version: str, found_kind: str, api_version: str, kind: str) -> str:
+    """Say why an object of one kind cannot be taken for one of another."""
+    if tables.type_of(found_version, found_kind) is None:
+        return f'no kind "{found_kind}" is registered for version "{found_version}"'
+    version = found_version.rpartition("/")[2]
+    package = api_version.rpartition("/")[0].partition(".")[0] or "core"
+    return f"converting ({version}.{found_kind}) to ({package}.{kind}): unknown conversion"
+
+
+def kind_problem(patched: Any, resource: Resource) -> str:
+    """Say why a patched object is not of the kind that it was; nothing if it is."""
+    if not isinstance(patched, dict):
+        return ""
+    if why := unreadable(patched):
+        return why
+    version = patched.get("apiVersion") or resource.api_version
+    kind = patched.get("kind") or resource.kind
+    if (version, kind) == (resource.api_version, resource.kind):
+        return ""
+    if tables.type_of(version, kind) is not None:
+        try:
+            BuiltIn(version, kind).decode(patched)
+        except status.StatusError as error:
+            words = str(error).partition(f" cannot be handled as a {kind}: ")
+            return words[2] or words[0]
+    return _other_kind(version, kind, resource.api_version, resource.kind)
+
+
+def go_type(value: Any) -> str:
+    """Return what Go calls a JSON value."""
+    names = {list: "array", dict: "object", str: "string", bool: "bool", type(None): "null"}
+    return names.get(type(value), "number")
+
+
+def _unrecognized(kind: str, why: str, data: bytes) -> status.StatusError:
+    return status.bad_request(
+        f"the object provided is unrecognized (must be of type {kind}): "
+        f"{why} ({body.summary(data)})"
+    )

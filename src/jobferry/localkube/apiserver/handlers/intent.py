@@ -1,0 +1,66 @@
+"""What all writes have in common."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from jobferry.localkube.apiserver.admission.request import Request
+from jobferry.localkube.apiserver.requests.call import Call
+from jobferry.localkube.apiserver.requests.options import WriteOptions, manager_from_agent
+from jobferry.localkube.apiserver.resource import Resource
+from jobferry.localkube.apiserver.strategy import Strategy
+from jobferry.objects import Obj
+
+
+@dataclass(slots=True, kw_only=True)
+class Intent:
+    """One write: where it goes, in whose name, and how."""
+
+    call: Call
+    resource: Resource
+    namespace: str
+    """Of the request; a Namespace is in the namespace that it is."""
+    name: str
+    """Empty as long as it is to be generated."""
+    subresource: str
+    options: WriteOptions
+    now: datetime
+
+    @property
+    def strategy(self) -> Strategy:
+        """How this endpoint changes objects."""
+        return self.resource.strategy_of(self.subresource)
+
+    @property
+    def own_namespace(self) -> str:
+        """The namespace that the object itself has."""
+        return self.namespace if self.resource.namespaced else ""
+
+    @property
+    def key(self) -> str:
+        """Where the object is stored."""
+        return self.resource.key(self.own_namespace, self.name)
+
+    @property
+    def manager(self) -> str:
+        """Who owns what this write sets."""
+        agent = self.call.headers.get("user-agent", "")
+        return self.options.manager or manager_from_agent(agent)
+
+    def request(self, operation: str, obj: Obj | None, old: Obj | None) -> Request:
+        """Return it as admission sees it."""
+        resource = self.resource
+        return Request(
+            operation=operation,
+            group=resource.group,
+            version=resource.version,
+            resource=resource.plural,
+            kind=resource.kind,
+            subresource=self.subresource,
+            namespace=self.namespace,
+            name=self.name,
+            obj=obj,
+            old=old,
+            user=self.call.user,
+            dry_run=self.options.dry_run,
+            warnings=self.call.warnings,
+        )

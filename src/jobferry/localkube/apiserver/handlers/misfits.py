@@ -1,0 +1,67 @@
+"""Patches that make something else than an object of the kind: what is said, and what is shown of them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+
+from jobferry.localkube.apiserver import problems, status
+from jobferry.localkube.apiserver.handlers import rendering
+from jobferry.localkube.apiserver.handlers.intent import Intent
+from jobferry.localkube.apiserver.resource import Resource
+from jobferry.localkube.apiserver.storage.entry import Entry
+from jobferry.localkube.apiserver.types import tables
+from jobferry.objects import Obj, govalues
+
+_ORDER = "$setElementOrder/"
+_RETAIN_KEYS = "$retainKeys"
+
+
+def refused(shown: str, why: str) -> status.StatusError:
+    """Refuse a patch, or an object that was patched."""
+    return status.invalid("", "", "", [problems.invalid("patch", shown, why)])
+
+
+def not_applied(intent: Intent, error: status.StatusError) -> status.StatusError:
+    """Refuse a configuration that fits the schema, but holds a text that cannot be read."""
+    resource = intent.resource
+    kind = f"{resource.group}/{resource.version}, Kind={resource.kind}"
+    why = str(error).partition(f" cannot be handled as a {resource.kind}: ")[2] or str(error)
+    if why.startswith("illegal base64"):
+        why = f"error decoding from json: {why}"
+    return status.StatusError(
+        500,
+        "",
+        f"failed to convert new object ({intent.own_namespace}/{intent.name}; {kind}) to proper version: "
+        f"unable to convert unstructured object to {kind}: {why}",
+    )
+
+
+def patch_text(patch: Any) -> str:
+    """Return a strategic patch as Go prints what is left of it: merging uses up directives about lists."""
+    return govalues.text(_used_up(patch))
+
+
+def _used_up(patch: Any) -> Any:
+    if not isinstance(patch, dict):
+        return patch
+    ordered = {name for name in patch if name.startswith(_ORDER)}
+    gone = {*ordered, *(name.removeprefix(_ORDER) for name in ordered), _RETAIN_KEYS}
+    return {name: _used_up(value) for name, value in patch.items() if name not in gone}
+
+
+def patched_text(resource: Resource, entry: Entry, change: Callable[[Obj], Any]) -> str:
+    """Return a patched object as Go writes it: fields in their order, but by name where they changed."""
+    if tables.type_of(resource.api_version, resource.kind) is None:
+        patched = change(rendering.private(resource, entry))
+        return orjson.dumps(patched, option=orjson.OPT_SORT_KEYS).decode()
+    before = resource.codec.decode(rendering.private(resource, entry)).obj
+    patched = change(resource.codec.decode(rendering.private(resource, entry)).obj)
+    return orjson.dumps(_rewritten(before, patched)).decode()
+
+
+def _rewritten(before: Any, after: Any) -> Any:
+    if not isinstance(after, dict) or before == after:
+        return after
+    known = before if isinstance(before, dict) else {}
+    return {name: _rewritten(known.get(name), after[name]) for name in sorted(after)}

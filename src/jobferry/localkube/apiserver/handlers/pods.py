@@ -1,0 +1,220 @@
+"""What happens to pods besides reading and writing them: they are bound to nodes, and evicted."""
+
+from jobferry.localkube.apiserver import problems, status
+from jobferry.localkube.apiserver.admission.request import CREATE
+from jobferry.localkube.apiserver.handlers import decoding, deleting, rendering, writing
+from jobferry.localkube.apiserver.handlers.backend import Backend
+from jobferry.localkube.apiserver.handlers.intent import Intent
+from jobferry.localkube.apiserver.requests.call import Answer, Call
+from jobferry.localkube.apiserver.requests.options import (
+    DeleteOptions,
+    delete_options_of,
+    write_options,
+)
+from jobferry.localkube.apiserver.resource import Resource
+from jobferry.localkube.apiserver.storage import errors
+from jobferry.localkube.apiserver.storage.entry import Entry
+from jobferry.localkube.apiserver.times import timestamp
+from jobferry.localkube.apiserver.types.codec import BuiltIn
+from jobferry.objects import Obj, conditions, labels
+
+_SUCCESS = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
+_FINISHED = ("Succeeded", "Failed")
+
+
+async def bind(backend: Backend, call: Call, resource: Resource) -> Answer:
+    """Assign a pod to a node, once."""
+    wanted = write_options(call.query, kind="CreateOptions")
+    binding = decoding.decode(
+        call, BuiltIn("v1", "Binding"), "v1", "Binding", wanted.validation
+    )
+    meta = binding.get("metadata") or {}
+    name = call.target.name if call.target.name_in_path else meta.get("name", "")
+    if name != meta.get("name", ""):
+        raise status.bad_request("name in URL does not match name in Binding object")
+    if found := _binding_problems(binding.get("target") or {}):
+        raise status.StatusError(500, "", problems.summary(found))
+    pods = backend.registry.get("", "v1", "pods")
+    intent = Intent(
+        call=call,
+        resource=pods,
+        namespace=call.target.namespace,
+        name=name,
+        subresource="binding",
+        options=wanted,
+        now=backend.clock.now(),
+    )
+    await backend.admission.admit(intent.request(CREATE, binding, None))
+    await backend.admission.validate(intent.request(CREATE, binding, None))
+    await _assign(backend, intent, binding)
+    return rendering.written(call, 201, {**_SUCCESS, "code": 201})
+
+
+def _binding_problems(target: Obj) -> list[problems.Problem]:
+    found = []
+    kind = target.get("kind", "")
+    if kind not in ("", "Node"):
+        found.append(problems.not_supported("target.kind", kind, ("Node", "<empty>")))
+    if not target.get("name"):
+        found.append(problems.required("target.name"))
+    return found
+
+
+async def _assign(backend: Backend, intent: Intent, binding: Obj) -> None:
+    while True:
+        entry = backend.storage.accepted(intent.key)
+        if entry is None:
+            raise status.not_found("", "pods", intent.name)
+        pod = _assigned(intent, entry, binding)
+        if intent.options.dry_run:
+            return
+        try:
+            await backend.storage.put(
+                entry.key,
+                lambda revision: intent.resource.encode(pod, revision),  # noqa: B023
+                expected=entry.revision,
+            )
+        except errors.Conflict:
+            continue  # somebody else changed the pod: look again
+        return
+
+
+def _assigned(intent: Intent, entry: Entry, binding: Obj) -> Obj:
+    """Return the pod on its node, or say why it cannot go there."""
+    pod, given = entry.fresh(), binding["metadata"]
+    meta, spec = pod["metadata"], pod["spec"]
+    for name, found in (("uid", meta["uid"]), ("resourceVersion", str(entry.revision))):
+        if given.get(name) and given[name] != found:
+            label = "UID" if name == "uid" else "ResourceVersion"
+            raise writing.failed_precondition(intent, label, given[name], found)
+    if meta.get("deletionTimestamp"):
+        why = f"pod {intent.name} is being deleted, cannot be assigned to a host"
+        raise status.conflict("", "pods/binding", intent.name, why)
+    if spec.get("nodeName"):
+        why = f'pod {intent.name} is already assigned to node "{spec["nodeName"]}"'
+        raise status.conflict("", "pods/binding", intent.name, why)
+    if spec.get("schedulingGates"):
+        why = f"pod {intent.name} has non-empty .spec.schedulingGates"
+        raise status.conflict("", "pods/binding", intent.name, why)
+    spec["nodeName"] = binding["target"]["name"]
+    pod["status"].pop("nominatedNodeName", None)
+    for name in ("annotations", "labels"):
+        if given.get(name):
+            meta[name] = {**meta.get(name, {}), **given[name]}
+    scheduled = {"type": "PodScheduled", "status": "True", "lastProbeTime": None}
+    pod["status"]["conditions"] = conditions.set(
+        pod["status"].get("conditions"), scheduled, intent.now
+    )
+    return pod
+
+
+async def evict(backend: Backend, call: Call, resource: Resource) -> Answer:
+    """Delete a pod, unless a disruption budget speaks against it."""
+    wanted = write_options(call.query, kind="CreateOptions")
+    eviction = decoding.decode(
+        call,
+        BuiltIn("policy/v1", "Eviction"),
+        "policy/v1",
+        "Eviction",
+        wanted.validation,
+        also="policy/v1beta1",
+    )
+    name = call.target.name
+    if (eviction.get("metadata") or {}).get("name", "") != name:
+        raise status.bad_request("name in URL does not match name in Eviction object")
+    given = dict(eviction.get("deleteOptions") or {})
+    if wanted.dry_run:
+        given["dryRun"] = ["All"]
+    asked = given.pop("preconditions", None) or {}
+    needs = DeleteOptions(
+        dry_run=bool(given.get("dryRun")),
+        uid=asked.get("uid"),
+        resource_version=asked.get("resourceVersion"),
+    )
+    intent = deleting.intent_for(backend, call, resource, name, needs)
+    entry = backend.storage.accepted(intent.key)
+    if entry is None:
+        raise status.not_found("", "pods", name)
+    if not _is_free_to_go(entry.object):
+        await _charge_budget(backend, intent, entry.object)
+    deleting.check_preconditions(intent, entry, needs)
+    await _mark_disrupted(backend, intent, needs)
+    # Only now the other options are looked at: what they may be refused for, the mark is there already.
+    await deleting.delete_object(backend, intent, delete_options_of(given))
+    return rendering.written(call, 201, {**_SUCCESS, "code": 201})
+
+
+def _is_free_to_go(pod: Obj) -> bool:
+    phase = pod.get("status", {}).get("phase")
+    is_deleted = bool(pod["metadata"].get("deletionTimestamp"))
+    return phase in _FINISHED or phase == "Pending" or is_deleted
+
+
+async def _charge_budget(backend: Backend, intent: Intent, pod: Obj) -> None:
+    """Take one disruption from the budget of a pod, or refuse."""
+    budgets = backend.registry.get("policy", "v1", "poddisruptionbudgets")
+    found = [
+        entry
+        for entry in backend.storage.range(budgets.range_prefix(intent.namespace)).entries
+        if labels.from_object(entry.object["spec"].get("selector")).matches(
+            pod["metadata"].get("labels") or {}
+        )
+    ]
+    if not found:
+        return
+    if len(found) > 1:
+        why = (
+            "This pod has more than one PodDisruptionBudget, "
+            "which the eviction subresource does not support."
+        )
+        raise status.StatusError(500, "", why)
+    budget = found[0].fresh()
+    state = budget.setdefault("status", {})
+    allowed = state.get("disruptionsAllowed", 0)
+    if allowed <= 0:
+        error = status.StatusError(
+            429,
+            "TooManyRequests",
+            "Cannot evict pod as it would violate the pod's disruption budget.",
+        )
+        why = (
+            f"The disruption budget {budget['metadata']['name']} needs "
+            f"{state.get('desiredHealthy', 0)} healthy pods and has "
+            f"{state.get('currentHealthy', 0)} currently"
+        )
+        error.detail("causes", [{"reason": "DisruptionBudget", "message": why}])
+        raise error
+    state["disruptionsAllowed"] = allowed - 1
+    state.setdefault("disruptedPods", {})[intent.name] = timestamp(intent.now)
+    if not intent.options.dry_run:
+        await backend.storage.put(
+            found[0].key,
+            lambda revision: budgets.encode(budget, revision),
+            expected=found[0].revision,
+        )
+
+
+async def _mark_disrupted(backend: Backend, intent: Intent, how: DeleteOptions) -> None:
+    """Say on the pod that it goes because it was evicted."""
+    if how.dry_run:
+        return
+    while (entry := backend.storage.accepted(intent.key)) is not None:
+        pod = entry.fresh()
+        condition = {
+            "type": "DisruptionTarget",
+            "status": "True",
+            "reason": "EvictionByEvictionAPI",
+            "message": "Eviction API: evicting",
+            "lastProbeTime": None,
+        }
+        state = pod.setdefault("status", {})
+        state["conditions"] = conditions.set(state.get("conditions"), condition, intent.now)
+        try:
+            await backend.storage.put(
+                entry.key,
+                lambda revision: intent.resource.encode(pod, revision),  # noqa: B023
+                expected=entry.revision,
+            )
+        except errors.Conflict:
+            continue
+        return

@@ -1,0 +1,62 @@
+"""Continue tokens: where the next page of a list begins, and of which version it is."""
+
+import base64
+import posixpath
+import re
+
+import msgspec
+import orjson
+
+from jobferry.localkube.apiserver import status
+from jobferry.localkube.apiserver.requests import json_words
+
+VERSION = "meta.k8s.io/v1"
+
+_WRONG = re.compile(rb"[^A-Za-z0-9_\-\r\n]")
+
+
+class _Token(msgspec.Struct):
+    v: str = ""
+    rv: int = 0
+    start: str = ""
+
+
+def encode(key: str, prefix: str, revision: int) -> str:
+    """Return a token for the part of a list that begins at a key; -1: of the newest version."""
+    start = f"/{key.removeprefix(prefix)}"
+    text = orjson.dumps({"v": VERSION, "rv": revision, "start": start})
+    return base64.urlsafe_b64encode(text).decode().rstrip("=")
+
+
+def decode(token: str) -> tuple[str, int]:
+    """Return where to go on, relative to the keys of the list, and the version."""
+    content = _read(token)
+    if content.v != VERSION:
+        raise _invalid(f"server does not recognize this encoded version {content.v}")
+    if not content.rv:
+        raise _invalid(f"incorrect encoded start resourceVersion (version {VERSION})")
+    if not content.start:
+        raise _invalid(f"encoded start key empty (version {VERSION})")
+    key = content.start if content.start.startswith("/") else f"/{content.start}"
+    if posixpath.normpath(key).replace("//", "/") != key:
+        raise _invalid(content.start)
+    return key[1:], content.rv
+
+
+def _read(token: str) -> _Token:
+    data = token.encode()
+    digits = len(data) - data.count(b"\r") - data.count(b"\n")
+    wrong = _WRONG.search(data)
+    if wrong or digits % 4 == 1:
+        at = wrong.start() if wrong else len(data) - 1
+        raise _invalid(f"illegal base64 data at input byte {at}")
+    text = base64.urlsafe_b64decode(data + b"=" * (-digits % 4))
+    try:
+        # As for Go, what is no UTF-8 stands for a character that nobody knows.
+        return msgspec.json.decode(text.decode(errors="replace"), type=_Token)
+    except msgspec.DecodeError as error:
+        raise _invalid(json_words.problem(text) or str(error)) from error
+
+
+def _invalid(why: str) -> status.StatusError:
+    return status.bad_request(f"invalid continue token: continue key is not valid: {why}")
