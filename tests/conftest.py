@@ -105,10 +105,23 @@ def _end_when_overdue(item: pytest.Item) -> None:
     item.obj = limited
 
 
+BOTH = (
+    pytest.param(assets.CURRENT, marks=pytest.mark.kube, id="kubernetes"),
+    pytest.param(assets.LOCALKUBE, id="localkube"),
+)
+"""The servers on which tests run that are marked `api`: a real one, and ours."""
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run what is marked `api` on a real API server and on localkube."""
+    if "plane" in metafunc.fixturenames and metafunc.definition.get_closest_marker("api"):
+        metafunc.parametrize("plane", BOTH, indirect=True, scope="session")
+
+
 @pytest.fixture(scope="session")
-def plane() -> Iterator[ControlPlane]:
-    """A real API server that all tests share; no controller runs on it."""
-    control_plane = ControlPlane().start()
+def plane(request: pytest.FixtureRequest) -> Iterator[ControlPlane]:
+    """An API server that all tests share, a real one unless they are marked `api`; no controller runs on it."""
+    control_plane = ControlPlane(version=getattr(request, "param", assets.CURRENT)).start()
     yield control_plane
     control_plane.stop()
 

@@ -17,12 +17,16 @@ OLDEST = "1.29.15"
 SKEW = ("1.32.5", "1.36.4")
 """More versions that we promise to work with; got on request only."""
 
+LOCALKUBE = "localkube"
+"""In the place of a version: our own API server, with the controllers of `CURRENT`."""
+
 SERVERS = ("kube-apiserver", "kube-controller-manager")
 
 PROGRAMS: Mapping[str, tuple[str, ...]] = {
     CURRENT: ("etcd", *SERVERS, "kube-scheduler", "kubectl"),
     OLDEST: SERVERS,
     **dict.fromkeys(SKEW, SERVERS),
+    LOCALKUBE: (),
 }
 """What there is of each version. One etcd serves them all."""
 
@@ -64,6 +68,12 @@ def need(program: str, version: str = CURRENT) -> Path:
             hint=f"`{command_for(version)}` gets it.",
         )
     return path
+
+
+def operator(project: str) -> Path | None:
+    """Return where the operator of another project is, or None: it is built on request only."""
+    path = cache() / "operators" / project / project
+    return path if os.access(path, os.X_OK) else None
 
 
 def crds(project: str) -> list[dict[str, Any]]:

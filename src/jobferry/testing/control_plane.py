@@ -1,6 +1,8 @@
 """Real Kubernetes control planes on loopback, ready in seconds, gone without a trace."""
 
 import asyncio
+import os
+import signal
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -13,7 +15,7 @@ from jobferry.clock import Seconds, SystemClock
 from jobferry.kube.access import Access, Fixed, Identity, Server
 from jobferry.testing import assets, probes, programs
 from jobferry.testing.certificates import Authority, Pair, signing_key
-from jobferry.testing.component import Component, PortTaken, free_port
+from jobferry.testing.component import Component, PortTaken, StartFailed, free_port
 from jobferry.testing.guard import Guard
 
 START_WITHIN: Seconds = 60.0
@@ -46,6 +48,7 @@ class ControlPlane:
         controllers: Iterable[str] = (),
         scheduler: bool = False,
         audit: bool = False,
+        fsync: bool = False,
         api_server_flags: Iterable[str] = (),
         controller_manager_flags: Iterable[str] = (),
         scheduler_flags: Iterable[str] = (),
@@ -54,6 +57,7 @@ class ControlPlane:
         self._controllers = tuple(controllers)
         self._scheduler = scheduler
         self._audit = audit
+        self._fsync = fsync
         self._api_server_flags = tuple(api_server_flags)
         self._controller_manager_flags = tuple(controller_manager_flags)
         self._scheduler_flags = tuple(scheduler_flags)
@@ -72,7 +76,8 @@ class ControlPlane:
         self._guard = Guard(self._files.folder)
         try:
             self._write_keys()
-            self._start_etcd(self._guard)
+            if not self._is_localkube:
+                self._start_etcd(self._guard)
             self._serve(self._guard, "kube-apiserver", self._api_server, "/readyz")
             self._files.write("admin.kubeconfig", self.kubeconfig().encode())
             if self._controllers:
@@ -117,11 +122,20 @@ class ControlPlane:
         """Let a frozen program go on."""
         self._components[program].thaw()
 
+    def run(self, name: str, command: list[str]) -> None:
+        """Start another program beside it (an operator, say), which ends with it at the latest."""
+        if self._guard is None:
+            raise StartFailed(f"{name}: the control plane does not run")
+        self._component(self._guard, name).start(command)
+
     def compact(self) -> int:
         """Make etcd forget all history up to now; returns the revision that is left.
 
         The API server's watch cache still remembers; only after a `restart` do watches get 410 Gone.
         """
+        if self._is_localkube:
+            os.kill(self.pid(), signal.SIGUSR1)
+            return 0
         return probes.compact_etcd(self._files)
 
     async def __aenter__(self) -> Self:
@@ -199,7 +213,7 @@ class ControlPlane:
 
     def _start_etcd(self, guard: Guard) -> None:
         etcd = self._component(guard, "etcd")
-        etcd.start(programs.etcd(self._files))
+        etcd.start(programs.etcd(self._files, fsync=self._fsync))
         etcd.wait_until(partial(probes.etcd_is_healthy, self._files), START_WITHIN)
 
     def _serve(
@@ -225,8 +239,17 @@ class ControlPlane:
         self._components[program] = component
         return component
 
+    @property
+    def _is_localkube(self) -> bool:
+        return self.version == assets.LOCALKUBE
+
     def _api_server(self, port: int) -> list[str]:
         self._port = port
+        if self._is_localkube:
+            flags = self._api_server_flags
+            return programs.localkube(
+                self._files, port, audit=self._audit, fsync=self._fsync, flags=flags
+            )
         return programs.api_server(
             self._files, self.version, port, audit=self._audit, flags=self._api_server_flags
         )
@@ -234,7 +257,7 @@ class ControlPlane:
     def _controller_manager(self, port: int) -> list[str]:
         return programs.controller_manager(
             self._files,
-            self.version,
+            assets.CURRENT if self._is_localkube else self.version,
             port,
             controllers=self._controllers,
             flags=self._controller_manager_flags,

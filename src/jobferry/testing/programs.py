@@ -1,11 +1,12 @@
 """The programs of a control plane: their files, and the command lines that start them."""
 
 import json
-from base64 import b64encode
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from jobferry.localkube.apiserver.identity import kubeconfig as kubeconfigs
 from jobferry.testing import assets
 from jobferry.testing.certificates import Pair
 
@@ -54,8 +55,8 @@ class Files:
         return path
 
 
-def etcd(files: Files) -> list[str]:
-    """Start etcd without the care for disks that temporary data does not need."""
+def etcd(files: Files, *, fsync: bool) -> list[str]:
+    """Start etcd, by default without the care for disks that temporary data does not need."""
     # What is advertised must look like host:port; nobody asks for it. The peer is a file of that name.
     peer = "unix://peer:0"
     return _command(
@@ -66,7 +67,7 @@ def etcd(files: Files) -> list[str]:
         f"--listen-peer-urls={peer}",
         f"--initial-advertise-peer-urls={peer}",
         f"--initial-cluster=default={peer}",
-        "--unsafe-no-fsync",
+        *(() if fsync else ("--unsafe-no-fsync",)),
     )
 
 
@@ -89,6 +90,24 @@ def api_server(
         *(_audit(files) if audit else ()),
         *flags,
     )
+
+
+def localkube(
+    files: Files, port: int, *, audit: bool, fsync: bool, flags: Iterable[str]
+) -> list[str]:
+    """Start localkube's API server in the place of both etcd and kube-apiserver."""
+    return [
+        sys.executable,
+        "-m",
+        "jobferry.localkube.apiserver",
+        f"--folder={files / 'localkube'}",
+        f"--keys={files.folder}",
+        f"--port={port}",
+        f"--durability={'full' if fsync else 'normal'}",
+        "--disable-admission-plugins=ServiceAccount",
+        *((f"--audit-log={files.audit_log}",) if audit else ()),
+        *flags,
+    ]
 
 
 def controller_manager(
@@ -114,34 +133,8 @@ def scheduler(files: Files, port: int, *, flags: Iterable[str]) -> list[str]:
 
 
 def kubeconfig(url: str, authority: bytes, who: Pair) -> str:
-    """Return a kubeconfig with everything in it; JSON, which is YAML too."""
-    return json.dumps(
-        {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "clusters": [
-                {
-                    "name": "test",
-                    "cluster": {
-                        "server": url,
-                        "certificate-authority-data": _base64(authority),
-                    },
-                }
-            ],
-            "users": [
-                {
-                    "name": "test",
-                    "user": {
-                        "client-certificate-data": _base64(who.certificate),
-                        "client-key-data": _base64(who.key),
-                    },
-                }
-            ],
-            "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}],
-            "current-context": "test",
-        },
-        indent=2,
-    )
+    """Return a kubeconfig with everything in it."""
+    return kubeconfigs.with_certificate(url, authority, who, name="test")
 
 
 def _command(program: Path, *flags: str) -> list[str]:
@@ -170,7 +163,3 @@ def _client(files: Files) -> tuple[str, ...]:
 def _audit(files: Files) -> tuple[str, ...]:
     policy = files.write("audit-policy.json", json.dumps(AUDIT_POLICY).encode())
     return f"--audit-policy-file={policy}", f"--audit-log-path={files.audit_log}"
-
-
-def _base64(content: bytes) -> str:
-    return b64encode(content).decode()
