@@ -13,7 +13,7 @@ from jobferry.kube.resources import CONFIG_MAPS, JOBS, NODES, Resource
 from jobferry.objects import Obj
 from jobferry.testing.control_plane import ControlPlane
 
-pytestmark = pytest.mark.kube
+pytestmark = pytest.mark.api
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 

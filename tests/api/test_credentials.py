@@ -26,7 +26,7 @@ from jobferry.testing.certificates import Authority
 from jobferry.testing.clock import ManualClock
 from jobferry.testing.control_plane import ControlPlane
 
-pytestmark = pytest.mark.kube
+pytestmark = pytest.mark.api
 
 ACCOUNTS = Resource("", "v1", "serviceaccounts", "ServiceAccount")
 REVIEWS = Resource(

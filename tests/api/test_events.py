@@ -17,7 +17,7 @@ from jobferry.objects import Obj
 from jobferry.testing import assets
 from jobferry.testing.control_plane import ControlPlane
 
-pytestmark = pytest.mark.kube
+pytestmark = pytest.mark.api
 
 
 @asynccontextmanager

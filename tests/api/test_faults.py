@@ -14,6 +14,7 @@ from jobferry.kube.retry import Patience
 from jobferry.kube.wire import Stream
 from jobferry.objects import Obj
 from jobferry.testing.control_plane import ControlPlane
+from tests.conftest import BOTH
 
 pytestmark = [pytest.mark.kube, pytest.mark.timeout(60)]
 
@@ -23,10 +24,10 @@ HASTY = Patience(answer=1.0, retries=3)
 MAPS = Scope(resource=CONFIG_MAPS, namespace="default")
 
 
-@pytest.fixture(scope="module")
-def fragile() -> Iterator[ControlPlane]:
+@pytest.fixture(scope="module", params=BOTH)
+def fragile(request: pytest.FixtureRequest) -> Iterator[ControlPlane]:
     """An API server for the tests of this module to break."""
-    plane = ControlPlane().start()
+    plane = ControlPlane(version=request.param).start()
     yield plane
     plane.stop()
 

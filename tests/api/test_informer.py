@@ -19,16 +19,17 @@ from jobferry.runtime import supervise
 from jobferry.runtime.inflight import Inflight
 from jobferry.testing import assets
 from jobferry.testing.control_plane import ControlPlane
+from tests.conftest import BOTH
 
-pytestmark = pytest.mark.kube
+pytestmark = pytest.mark.api
 
 CLOCK = SystemClock()
 
 
-@pytest.fixture(scope="module")
-def fragile() -> Iterator[ControlPlane]:
+@pytest.fixture(scope="module", params=BOTH)
+def fragile(request: pytest.FixtureRequest) -> Iterator[ControlPlane]:
     """An API server for the tests of this module to break."""
-    plane = ControlPlane().start()
+    plane = ControlPlane(version=request.param).start()
     yield plane
     plane.stop()
 

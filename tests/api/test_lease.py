@@ -16,7 +16,7 @@ from jobferry.kube.transport import HttpTransport
 from jobferry.kube.wire import Answer, Request, Stream
 from jobferry.testing.control_plane import ControlPlane
 
-pytestmark = pytest.mark.kube
+pytestmark = pytest.mark.api
 
 TERMS = Terms(duration=1, deadline=0.6, retry=0.1)
 ROLES = Resource("rbac.authorization.k8s.io", "v1", "roles", "Role")

@@ -15,7 +15,7 @@ from jobferry.kube.resources import JOBS, Resource
 from jobferry.objects import Obj, quantities
 from jobferry.objects.quantities import MILLI, BadQuantity
 
-pytestmark = pytest.mark.kube
+pytestmark = pytest.mark.api
 
 RESOURCE_SLICES = Resource(
     "resource.k8s.io", "v1", "resourceslices", "ResourceSlice", namespaced=False

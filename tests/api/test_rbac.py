@@ -16,6 +16,7 @@ from jobferry.kube.client import Client, connect
 from jobferry.kube.resources import EVENTS, JOBS, LEASES, NAMESPACES, PODS, SECRETS, Resource
 from jobferry.objects import Obj
 from jobferry.settings import DEFAULTS
+from jobferry.testing import assets
 from jobferry.testing.control_plane import ControlPlane
 from jobferry.testing.wait import until
 from jobferry.workers.resource import WORKERS
@@ -40,10 +41,12 @@ def job(name: str, **spec: str) -> Obj:
     return {"metadata": metadata, "spec": {"template": {"spec": POD}, **spec}}
 
 
-@pytest.fixture(scope="module")
-def ruled_plane() -> Iterator[ControlPlane]:
+@pytest.fixture(scope="module", params=[assets.CURRENT, assets.LOCALKUBE])
+def ruled_plane(request: pytest.FixtureRequest) -> Iterator[ControlPlane]:
     """A hub that is its own worker, on which everything that we print was applied."""
-    plane = ControlPlane(controllers=["serviceaccount-token-controller"]).start()
+    plane = ControlPlane(
+        version=request.param, controllers=["serviceaccount-token-controller"]
+    ).start()
     for name in manifests.NAMES:
         kubectl(plane, "apply", "-f", "-", given=manifests.text(name))
     kubectl(plane, "wait", "--for=condition=Established", "crd", "--all")

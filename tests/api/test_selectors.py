@@ -11,7 +11,7 @@ from jobferry.kube.client import Client
 from jobferry.kube.resources import CONFIG_MAPS, SECRETS
 from jobferry.objects import fields, labels
 
-pytestmark = pytest.mark.kube
+pytestmark = pytest.mark.api
 
 OBJECTS: Mapping[str, dict[str, str]] = {
     "bare": {},

@@ -19,7 +19,7 @@ from jobferry.testing.certificates import Authority
 from jobferry.testing.control_plane import ControlPlane
 from tests.unit.kube.peers import LOOPBACK, ConnectProxy, Script, Socks5Proxy, served
 
-pytestmark = pytest.mark.kube
+pytestmark = pytest.mark.api
 
 VERSION = Request("GET", "/version")
 WHO_AM_I = Request(
@@ -78,8 +78,10 @@ async def test_a_certificate_of_another_authority_makes_nobody(plane: ControlPla
     pair = Authority(SystemClock().now()).client("admin", ["system:masters"])
     stranger = Fixed(Identity(certificate=pair.certificate, key=pair.key))
 
+    # localkube ends such a connection in the TLS handshake: Python cannot let it pass.
+    refused = (errors.Unauthorized, errors.Unreachable)
     async with client(replace(plane.access(), credentials=stranger)) as nobody:
-        with pytest.raises(errors.Unauthorized):
+        with pytest.raises(refused):
             await nobody.get(NODES, "n")
 
 

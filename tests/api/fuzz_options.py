@@ -1,0 +1,190 @@
+"""Parameters and headers, decent ones and odd ones."""
+
+from collections.abc import Mapping
+
+WRITING: Mapping[str, tuple[str, ...]] = {
+    "dryRun": ("All", "all", "", "All&dryRun=All"),
+    "fieldManager": ("a", "", "x" * 129, "\x00", "é"),
+    "fieldValidation": ("Strict", "Warn", "Ignore", "x"),
+    "force": ("true", "false", "x"),
+    "pretty": ("true", "1", "x"),
+}
+
+DELETING: Mapping[str, tuple[str, ...]] = {
+    "dryRun": ("All",),
+    "gracePeriodSeconds": ("0", "1", "-1", "x", "9" * 30),
+    "propagationPolicy": ("Foreground", "Background", "Orphan", "x", ""),
+    "orphanDependents": ("true", "false"),
+    "labelSelector": ("a=b", "!a"),
+}
+
+LISTING: Mapping[str, tuple[str, ...]] = {
+    "labelSelector": (
+        *(
+            "a",
+            "a=b",
+            "a!=b",
+            "a in (b,c)",
+            "a notin (b)",
+            "!a",
+            "a>1",
+            "a<x",
+            "a in ()",
+            "a in (,)",
+        ),
+        *(
+            "=",
+            ",",
+            "a,,b",
+            "a=b=c",
+            "a in (b",
+            "!",
+            "!!a",
+            "a in",
+            "in",
+            "in in (in)",
+            "é=é",
+            "a=" + "x" * 64,
+        ),
+    ),
+    "fieldSelector": (
+        *(
+            "metadata.name=f1",
+            "metadata.name!=f1",
+            "status.phase=Running",
+            "spec.nodeName=",
+            "x=y",
+        ),
+        *(
+            "a",
+            "=",
+            ",",
+            "metadata.namespace=fuzz",
+            "metadata.name=a\\,b",
+            "metadata.name=\\",
+            "type==x",
+        ),
+    ),
+    "limit": ("0", "1", "2", "500", "-1", "x", "9" * 30, "", "1.5", "+1", " 1"),
+    "continue": (
+        "x",
+        "",
+        "e30",
+        "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MSwic3RhcnQiOiJhIn0",
+        "%%%",
+        "é",
+        "AAAA",
+    ),
+    "resourceVersion": (
+        "0",
+        "1",
+        "-1",
+        "x",
+        "",
+        "99999999999",
+        "9" * 40,
+        "1.5",
+        "0x1",
+        "٣",
+        " ",
+    ),
+    "resourceVersionMatch": ("Exact", "NotOlderThan", "x", ""),
+    "timeoutSeconds": ("0", "1", "-1", "x", "9" * 18, "9" * 30, ""),
+    "watch": ("true", "1", "false", "0", "x", ""),
+    "allowWatchBookmarks": ("true", "false", "x"),
+    "sendInitialEvents": ("true", "false", "x"),
+    "includeObject": ("None", "Metadata", "Object", "x"),
+    "pretty": ("true",),
+}
+
+ODD_NAMES = (
+    *(
+        "Accept",
+        "Content-Type",
+        "Authorization",
+        "Impersonate-User",
+        "Impersonate-Group",
+        "Accept",
+    ),
+    *(
+        "Impersonate-Uid",
+        "Impersonate-Extra-a",
+        "Impersonate-Extra-%zz",
+        "Impersonate-Extra-",
+        "Accept-Encoding",
+    ),
+    *(
+        "User-Agent",
+        "Content-Length",
+        "Transfer-Encoding",
+        "If-None-Match",
+        "X-Remote-User",
+        "Connection",
+    ),
+    *(
+        "Upgrade",
+        "Sec-WebSocket-Protocol",
+        "Content-Encoding",
+        "Host",
+        "Expect",
+        "Origin",
+        "Cookie",
+    ),
+)
+
+ODD_VALUES = (
+    *(
+        "",
+        " ",
+        "*/*",
+        "text/plain",
+        ";",
+        ",",
+        "application/json;q=x",
+        "application/json;q=0",
+        "a;b;c=d;=;e=",
+    ),
+    *(
+        "application/json;as=Table;v=v9;g=meta.k8s.io",
+        "application/json;as=Table",
+        "application/*;q=nan",
+    ),
+    *(
+        "Bearer",
+        "Bearer ",
+        "Bearer x",
+        "Bearer a.b.c",
+        "Bearer eyJhbGciOiJub25lIn0.e30.",
+        "Basic eA==",
+        "bearer  x",
+    ),
+    *(
+        "Bearer eyJhbGciOiJFUzI1NiJ9.bnVsbA.AAAA",
+        "Bearer eyJhbGciOltdfQ.W10.AAAA",
+        "Bearer " + "é" * 9,
+    ),
+    *(
+        "system:anonymous",
+        "system:masters",
+        "system:serviceaccount:fuzz:default",
+        "é",
+        "x" * 9000,
+        "\x7f",
+    ),
+    *(
+        "gzip",
+        "identity",
+        "chunked",
+        "-1",
+        "0",
+        "999999999999",
+        "websocket",
+        "v5.channel.k8s.io",
+        "100-continue",
+    ),
+    *(
+        "application/json; charset=utf-16",
+        "application/vnd.kubernetes.protobuf;type=x",
+        "multipart/form-data",
+    ),
+)
