@@ -43,7 +43,7 @@ VERSIONS = {"hub": HUB_VERSION, "east": WORKER_VERSION, "west": HUB_VERSION}
 
 NAMES = tuple(VERSIONS)
 
-CANNOT_RESUME = (1, 32) <= tuple(map(int, WORKER_VERSION.split("."))) < (1, 32, 10)
+CANNOT_RESUME = WORKER_VERSION.startswith("1.32.") and int(WORKER_VERSION.split(".")[2]) < 10
 """Whether the API server of east refuses what its own Job controller writes about a Job that ran and is resumed."""
 
 _RBAC = "rbac.authorization.k8s.io"

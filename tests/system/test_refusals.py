@@ -14,7 +14,7 @@ from jobferry.objects import Obj
 from jobferry.testing import assets
 from jobferry.testing.control_plane import JOB_CONTROLLERS, ControlPlane
 from jobferry.testing.fake_kubelet import fake_kubelet
-from tests.system.fleet import RESOURCES, WORKER, add_worker, prepare
+from tests.system.fleet import RESOURCES, WORKER, WORKER_VERSION, add_worker, prepare
 from tests.system.jobs import FOREVER, attempt, complete, condition, failed, is_there, job, runs
 from tests.system.lab import Lab
 from tests.system.world import World, named, pods_of, until_none, until_one
@@ -109,6 +109,9 @@ async def test_a_job_over_the_quota_of_a_worker_goes_elsewhere(world: World) -> 
     assert "exceeded quota" in await world.event("a", "Refused")
 
 
+@pytest.mark.skipif(
+    WORKER_VERSION == assets.LOCALKUBE, reason="localkube calls no webhooks yet"
+)
 async def test_a_job_goes_elsewhere_if_a_webhook_of_a_worker_fails(world: World) -> None:
     queue = await world.queue("east-first", **EAST_FIRST)
     east, name = world.workers["east"], f"broken-{world.namespace}"
