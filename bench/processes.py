@@ -29,6 +29,18 @@ class Usage:
     """The most that it was, in MB."""
 
 
+def usage(pid: int) -> Usage:
+    """Return what a process has cost so far."""
+    folder = Path(f"/proc/{pid}")
+    # The name before it may hold anything, but ends with the last bracket.
+    stat = (folder / "stat").read_text().rpartition(")")[2].split()
+    ticks = int(stat[11]) + int(stat[12])
+    lines = (folder / "status").read_text().splitlines()
+    status = dict(line.split(":", 1) for line in lines)
+    memory, peak = (int(status[name].split()[0]) / 1e3 for name in ("VmRSS", "VmHWM"))
+    return Usage(ticks / os.sysconf("SC_CLK_TCK"), memory, peak)
+
+
 class Child:
     """A process that runs a module of Python; made by `child`."""
 
@@ -39,14 +51,7 @@ class Child:
 
     def usage(self) -> Usage:
         """Return what it has cost so far."""
-        folder = Path(f"/proc/{self._process.pid}")
-        # The name before it may hold anything, but ends with the last bracket.
-        stat = (folder / "stat").read_text().rpartition(")")[2].split()
-        ticks = int(stat[11]) + int(stat[12])
-        lines = (folder / "status").read_text().splitlines()
-        status = dict(line.split(":", 1) for line in lines)
-        memory, peak = (int(status[name].split()[0]) / 1e3 for name in ("VmRSS", "VmHWM"))
-        return Usage(ticks / os.sysconf("SC_CLK_TCK"), memory, peak)
+        return usage(self._process.pid)
 
     async def ready(self) -> None:
         """Wait until it says that it is ready."""
