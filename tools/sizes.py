@@ -8,7 +8,11 @@ MODULE_LINES = 400
 FUNCTION_LINES = 60
 SOURCES = ("src", "tests", "bench", "tools")
 
-EXCEPTIONS: dict[str, str] = {}
+EXCEPTIONS: dict[str, str] = {
+    "tests/api/crd_definition_cases.py": "a table of cases, not code",
+    "tests/api/crd_object_cases.py": "a table of cases, not code",
+    "tests/api/pod_bodies.py": "a table of cases, not code",
+}
 """Path, or path:function, to the reason why it may be larger."""
 
 
