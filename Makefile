@@ -33,7 +33,7 @@ kube-skew: $(VENV)/ok ## get the other Kubernetes versions that we promise to wo
 demo: $(VENV)/ok ## a hub, two workers, the dispatcher and a handful of Jobs; needs `make kube`
 	$(BIN)/python tools/demo.py
 
-BENCHES ?= client dispatch scale
+BENCHES ?= client dispatch scale apiserver
 bench: $(BENCH)/ok ## measure against peers and limits, all or some of BENCHES; needs `make kube`
 	set -e; for each in $(BENCHES); do $(BENCH)/bin/python -m bench.$$each $(ARGS); done
 

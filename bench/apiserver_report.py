@@ -54,8 +54,10 @@ def table(rounds: Rounds) -> str:
     lines = [[f"median (range) of {count}", OURS, THEIRS, "ratio"]]
     for measure, title in MEASURES.items():
         ours, theirs = (_values(rounds, name, measure) for name in (OURS, THEIRS))
-        ratio = median(ours) / median(theirs) if median(theirs) else 0.0
-        lines.append([title, tables.cell(ours), tables.cell(theirs), f"{ratio:.2f}x"])
+        # Watchers may hear of a write before its writer does: then there is no ratio.
+        is_ratio = median(ours) > 0 and median(theirs) > 0
+        ratio = f"{median(ours) / median(theirs):.2f}x" if is_ratio else ""
+        lines.append([title, tables.cell(ours), tables.cell(theirs), ratio])
     return tables.aligned(lines)
 
 

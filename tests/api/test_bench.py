@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import dispatch_report, report, scale_report
+from bench import apiserver_report, dispatch_report, report, scale_report
 
 pytestmark = [pytest.mark.kube, pytest.mark.timeout(300)]
 
@@ -39,3 +39,9 @@ def test_the_scale_bench_prints_tables_of_what_it_measured() -> None:
     tables = printed("bench.scale")
 
     assert all(what in tables for what in scale_report.PER_JOB.values()), tables
+
+
+def test_the_api_server_bench_prints_a_table_of_what_it_measured() -> None:
+    table = printed("bench.apiserver")
+
+    assert all(title in table for title in apiserver_report.MEASURES.values()), table
