@@ -47,7 +47,8 @@ async def _serve(settings: Settings) -> None:
         # For tests: what was compacted cannot be watched any more.
         loop.add_signal_handler(signal.SIGUSR1, _compact, server)
         if settings.keys is None:
-            _leave_kubeconfig(settings.folder, server)
+            path = _leave_kubeconfig(settings.folder, server)
+            print(f"{server.url} is ready: export KUBECONFIG={path}", flush=True)  # noqa: T201
         await end.wait()
 
 
@@ -63,10 +64,11 @@ def _compact(server: Server) -> None:
     storage.compact(through=storage.revision)
 
 
-def _leave_kubeconfig(folder: Path, server: Server) -> None:
+def _leave_kubeconfig(folder: Path, server: Server) -> Path:
     path = folder / "kubeconfig"
     path.touch(mode=0o600)
     path.write_text(server.admin_kubeconfig())
+    return path
 
 
 def _runner() -> Callable[[Any], None]:
