@@ -218,12 +218,8 @@ def _finalizer_warnings(obj: Obj, old: Obj | None) -> list[str]:
     return found
 
 
-def custom_strategy(crd: Obj, version: str) -> tuple[Strategy, Strategy]:
-    """Return how objects of one version are made and changed, and how their status is."""
-    return _strategies(Custom(crd, version))
-
-
-def _strategies(custom: Custom) -> tuple[Strategy, Strategy]:
+def strategies(custom: Custom) -> tuple[Strategy, Strategy]:
+    """Return how objects are made and changed, and how their status is."""
     fields: Callable[[Obj], Mapping[str, str]] = custom.fields
     field_names = frozenset(
         each["jsonPath"].removeprefix(".")
@@ -263,7 +259,7 @@ def _strategies(custom: Custom) -> tuple[Strategy, Strategy]:
 def resource(crd: Obj, version: str) -> Resource:
     """Return one version of a definition as the server serves it, under the names it got."""
     custom = Custom(crd, version)
-    main, state = _strategies(custom)
+    main, state = strategies(custom)
     spec = crd["spec"]
     accepted = (crd.get("status") or {}).get("acceptedNames") or spec["names"]
     stored = definition.storage_version(crd)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from jobferry.localkube.apiserver.crds import definition, structural
+from jobferry.localkube.apiserver.crds import definition
 from jobferry.objects import Obj
 from jobferry.objects.gotext import quote
 
@@ -90,17 +90,6 @@ def with_condition(crd: Obj, condition: Obj, now: str) -> Obj:
     """Return the status with a condition set."""
     status = crd.get("status") or {}
     return {**status, "conditions": _with(list(status.get("conditions") or ()), condition, now)}
-
-
-def is_structural(crd: Obj, version: str) -> bool:
-    """Tell whether a version's schema is structural: stored definitions always are."""
-    for each in crd["spec"]["versions"]:
-        if each["name"] == version:
-            schema = (each.get("schema") or {}).get("openAPIV3Schema") or {}
-            return structural.conversion_problem(schema) is None and not structural.check(
-                schema, ""
-            )
-    return False
 
 
 def _established(status: str, reason: str, message: str) -> Obj:

@@ -4,32 +4,22 @@ import json
 from base64 import b64encode
 
 from jobferry.localkube.apiserver.identity.pair import Pair
-from jobferry.objects import Obj
 
 
 def with_certificate(url: str, authority: bytes, who: Pair, *, name: str) -> str:
     """Return a kubeconfig with everything in it, the proof being a certificate."""
-    proof = {
+    cluster = {"server": url, "certificate-authority-data": _base64(authority)}
+    user = {
         "client-certificate-data": _base64(who.certificate),
         "client-key-data": _base64(who.key),
     }
-    return _text(url, authority, proof, name)
-
-
-def with_token(url: str, authority: bytes, token: str, *, name: str) -> str:
-    """Return a kubeconfig with everything in it, the proof being a bearer token."""
-    return _text(url, authority, {"token": token}, name)
-
-
-def _text(url: str, authority: bytes, proof: Obj, name: str) -> str:
-    """Write it as JSON, which is YAML too."""
-    cluster = {"server": url, "certificate-authority-data": _base64(authority)}
+    # JSON is YAML too.
     return json.dumps(
         {
             "apiVersion": "v1",
             "kind": "Config",
             "clusters": [{"name": name, "cluster": cluster}],
-            "users": [{"name": name, "user": proof}],
+            "users": [{"name": name, "user": user}],
             "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
             "current-context": name,
         },

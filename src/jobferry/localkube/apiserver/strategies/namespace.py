@@ -14,19 +14,6 @@ FINALIZER = "kubernetes"
 ACTIVE, TERMINATING = "Active", "Terminating"
 
 
-def start_deletion(namespace: Obj, timestamp: str) -> None:
-    """Mark a namespace as being deleted: the first of two steps."""
-    namespace["metadata"].setdefault("deletionTimestamp", timestamp)
-    namespace["status"] = {**(namespace.get("status") or {}), "phase": TERMINATING}
-
-
-def may_go(namespace: Obj) -> bool:
-    """Tell whether nothing holds a namespace that is being deleted any more: the second step."""
-    meta = namespace["metadata"]
-    is_held = meta.get("finalizers") or (namespace.get("spec") or {}).get("finalizers")
-    return bool(meta.get("deletionTimestamp")) and not is_held
-
-
 def _default(namespace: Obj) -> None:
     status = namespace.setdefault("status", {})
     status.setdefault("phase", ACTIVE)

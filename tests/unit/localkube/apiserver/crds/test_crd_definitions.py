@@ -215,7 +215,7 @@ def test_published_schemas_have_what_every_object_has() -> None:
 def test_a_status_is_kept_by_updates_and_alone_changed_by_its_own() -> None:
     whole = crd()
     whole["spec"]["versions"][0]["subresources"] = {"status": {}}
-    main, state = custom.custom_strategy(whole, "v1")
+    main, state = custom.strategies(custom.Custom(whole, "v1"))
     old = {"metadata": {"name": "it", "generation": 1}, "spec": {"a": 1}, "status": {"n": 1}}
     new: Obj = {"metadata": {"name": "it"}, "spec": {"a": 2}, "status": {"n": 2}}
     main.prepare_update(new, old)

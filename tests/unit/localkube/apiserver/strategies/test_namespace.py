@@ -5,6 +5,8 @@ import pytest
 from jobferry.localkube.apiserver.strategies import namespace
 from jobferry.objects import Obj
 
+NOW = "2026-01-01T00:00:00Z"
+
 
 def made(spec: Obj | None = None, **meta: object) -> Obj:
     obj: Obj = {"metadata": {"name": "n", "uid": "u", "resourceVersion": "1", **meta}}
@@ -57,22 +59,22 @@ def test_an_update_changes_neither_finalizers_nor_status() -> None:
 def test_the_phase_follows_the_deletion(*, deleted: bool, phase: str, is_fine: bool) -> None:
     old = made()
     if deleted:
-        namespace.start_deletion(old, "2026-01-01T00:00:00Z")
+        old["metadata"]["deletionTimestamp"] = NOW
     new = {**old, "status": {"phase": phase}}
 
     assert (not namespace.STATUS.validate_update(new, old)) is is_fine
 
 
-def test_deletion_has_two_steps() -> None:
+def test_a_deleted_namespace_is_held_by_its_finalizers() -> None:
     obj = made()
+    assert namespace.STRATEGY.mark_deleted
+    assert namespace.STRATEGY.held
 
-    namespace.start_deletion(obj, "2026-01-01T00:00:00Z")
+    namespace.STRATEGY.mark_deleted(obj, NOW)
 
-    assert obj["metadata"]["deletionTimestamp"] == "2026-01-01T00:00:00Z"
     assert obj["status"]["phase"] == "Terminating"
-    assert not namespace.may_go(obj)
-    assert namespace.may_go({**obj, "spec": {}})
-    assert not namespace.may_go({**made(), "spec": {}})
+    assert namespace.STRATEGY.held(obj)
+    assert not namespace.STRATEGY.held({**obj, "spec": {}})
 
 
 def test_finalizing_changes_the_finalizers_alone_and_checks_each() -> None:

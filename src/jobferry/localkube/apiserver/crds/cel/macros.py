@@ -10,7 +10,6 @@ from jobferry.localkube.apiserver.crds.cel.types import Type
 from jobferry.localkube.apiserver.crds.cel.values import NONE, CelError, Optional
 
 Macro = Callable[[Compiler, syntax.Call], Typed]
-_Bind = Callable[[Frame, Any], None]
 
 
 def find(node: syntax.Call) -> Macro | None:
