@@ -281,10 +281,11 @@ async def _body(headers: Mapping[str, str], receive: Receive) -> bytes:
 
 
 def _head(answer: Answer, call: Call | None) -> Message:
-    headers = [(b"cache-control", b"no-cache, private")]
+    headers = [(name.lower().encode(), value.encode()) for name, value in answer.headers]
+    if not any(name == b"cache-control" for name, _ in headers):
+        headers.append((b"cache-control", b"no-cache, private"))
     if answer.content_type:
         headers.append((b"content-type", answer.content_type.encode()))
-    headers += [(name.lower().encode(), value.encode()) for name, value in answer.headers]
     if call is not None:
         headers += [(b"warning", line) for line in warnings.lines(call.warnings)]
     if answer.stream is None and answer.content_type:

@@ -1,0 +1,59 @@
+"""What a path and a method are about."""
+
+import pytest
+
+from jobferry.localkube.apiserver.requests import target
+from jobferry.localkube.apiserver.requests.target import Target
+
+JOBS = "/apis/batch/v1/namespaces/ml/jobs"
+
+
+def about(method: str, path: str, **query: str) -> Target:
+    return target.find(method, path, {name: [value] for name, value in query.items()})
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "verb", "namespace", "name", "subresource"),
+    [
+        ("GET", JOBS, "list", "ml", "", ""),
+        ("POST", JOBS, "create", "ml", "", ""),
+        ("DELETE", JOBS, "deletecollection", "ml", "", ""),
+        ("GET", f"{JOBS}/a", "get", "ml", "a", ""),
+        ("PUT", f"{JOBS}/a/status", "update", "ml", "a", "status"),
+        ("PATCH", f"{JOBS}/a/scale", "patch", "ml", "a", "scale"),
+        ("DELETE", f"{JOBS}/a", "delete", "ml", "a", ""),
+        ("GET", "/api/v1/namespaces/ml", "get", "ml", "ml", ""),
+        ("PUT", "/api/v1/namespaces/ml/finalize", "update", "ml", "ml", "finalize"),
+        ("GET", "/api/v1/nodes/n", "get", "", "n", ""),
+    ],
+)
+def test_paths_of_resources_are_read_as_authorisation_sees_them(
+    method: str, path: str, verb: str, namespace: str, name: str, subresource: str
+) -> None:
+    found = about(method, path)
+
+    assert found.is_resource
+    assert (found.verb, found.namespace, found.name) == (verb, namespace, name)
+    assert found.subresource == subresource
+
+
+@pytest.mark.parametrize("path", ["/", "/api", "/apis", "/apis/batch", "/healthz", "/version"])
+def test_other_paths_are_no_resources(path: str) -> None:
+    found = about("GET", path)
+
+    assert not found.is_resource
+    assert (found.verb, found.path) == ("get", path)
+
+
+def test_a_list_becomes_a_watch_unless_that_is_denied() -> None:
+    assert about("GET", JOBS, watch="true").verb == "watch"
+    assert about("GET", JOBS, watch="1").verb == "watch"
+    assert about("GET", JOBS, watch="false").verb == "list"
+
+
+def test_a_selector_for_one_name_counts_for_authorisation() -> None:
+    found = about("GET", JOBS, fieldSelector="metadata.name=a")
+
+    assert (found.verb, found.name, found.name_in_path) == ("list", "a", False)
+    assert about("GET", JOBS, fieldSelector="metadata.name!=a").name == ""
+    assert about("GET", JOBS, fieldSelector="nonsense").name == ""
