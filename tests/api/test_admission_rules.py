@@ -11,7 +11,6 @@ import pytest
 
 from jobferry.localkube.apiserver import status
 from jobferry.localkube.apiserver.admission.request import DELETE, UPDATE
-from jobferry.localkube.apiserver.problems import Problem
 from jobferry.localkube.apiserver.strategies import limit_range, priority_class, resource_quota
 from jobferry.localkube.apiserver.strategy import Strategy
 from jobferry.objects import Obj
@@ -309,15 +308,9 @@ def created(strategy: Strategy, resource: str, body: Obj) -> Answered:
     obj = copy.deepcopy(body)
     strategy.default(obj)
     strategy.prepare_create(obj)
-    name = obj["metadata"]["name"]
-    bad_name = [
-        Problem("FieldValueInvalid", "metadata.name", f'Invalid value: "{name}": {why}')
-        for why in strategy.name_problems(name, False)
-    ]
-    problems = [*bad_name, *strategy.validate_create(obj)]
-    if problems:
+    if problems := strategy.validate_create(obj):
         group, kind = KINDS[resource]
-        error = status.invalid(group, kind, name, problems)
+        error = status.invalid(group, kind, obj["metadata"]["name"], problems)
         return Answered(error.code, error.status())
     return Answered(201, obj, tuple(strategy.warn_create(obj)))
 
@@ -341,6 +334,8 @@ def test_a_kind_is_defaulted_and_validated_as_upstream_does(
         query=DRY,
     )
 
+    if resource != "priorityclasses":
+        obj["metadata"] = {**obj["metadata"], "namespace": "default"}
     assert stored(created(STRATEGIES[resource], resource, obj)) == stored(theirs)
 
 
