@@ -33,11 +33,16 @@ class Reply(NamedTuple):
     body: Any
 
 
+STALE = 30.0
+"""Seconds after which a connection that nobody used is not trusted any more."""
+
+
 class Asker:
     """Asks one server over one connection, by a client certificate."""
 
     def __init__(self, plane: ControlPlane, who: Pair | None, token: str = "") -> None:
         self._token = token
+        self._used = 0.0
         server = plane.access().server
         assert server.ca is not None
         context = ssl.create_default_context(cadata=server.ca.decode())
@@ -62,6 +67,9 @@ class Asker:
         headers: Iterable[tuple[str, str]] = (),
     ) -> Reply:
         connection = self._connection
+        if time.monotonic() - self._used > STALE:
+            connection.close()  # the server may have done so, too; it opens by itself
+        self._used = time.monotonic()
         content = b"" if body is None else json.dumps(body).encode()
         connection.putrequest(method, path)
         connection.putheader("Content-Type", "application/json")

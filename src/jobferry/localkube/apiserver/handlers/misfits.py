@@ -26,7 +26,7 @@ def not_applied(intent: Intent, error: status.StatusError) -> status.StatusError
     """Refuse a configuration that fits the schema, but holds a text that cannot be read."""
     resource = intent.resource
     kind = f"{resource.group}/{resource.version}, Kind={resource.kind}"
-    why = str(error).partition(f" cannot be handled as a {resource.kind}: ")[2] or str(error)
+    why = words_of(resource, error)
     if why.startswith("illegal base64"):
         why = f"error decoding from json: {why}"
     return status.StatusError(
@@ -58,6 +58,20 @@ def patched_text(resource: Resource, entry: Entry, change: Callable[[Obj], Any])
     before = resource.codec.decode(rendering.private(resource, entry)).obj
     patched = change(resource.codec.decode(rendering.private(resource, entry)).obj)
     return orjson.dumps(_rewritten(before, patched)).decode()
+
+
+def first(resource: Resource, shown: str) -> str:
+    """Return the first type error in an object as it is shown: there may be several; none, if it has none."""
+    try:
+        resource.codec.decode(orjson.loads(shown), shown.encode())
+    except status.StatusError as error:
+        return words_of(resource, error)
+    return ""
+
+
+def words_of(resource: Resource, error: status.StatusError) -> str:
+    """Return what a codec found wrong, without the object that it found it in."""
+    return str(error).partition(f" cannot be handled as a {resource.kind}: ")[2] or str(error)
 
 
 def _rewritten(before: Any, after: Any) -> Any:

@@ -92,10 +92,13 @@ def _change(intent: Intent, media_type: str) -> writing.Transform:
             raise _refused(error) from error
         strategic = media_type == STRATEGIC_PATCH
 
-        def misfit(why: str) -> status.StatusError:
+        def misfit(why: str, *, has_misfits: bool = False) -> status.StatusError:
             if strategic:
                 return misfits.refused(misfits.patch_text(parsed), why)
-            return misfits.refused(misfits.patched_text(resource, entry, change), why)
+            shown = misfits.patched_text(resource, entry, change)
+            # Of several, the first in the text is told.
+            told = misfits.first(resource, shown) if has_misfits else ""
+            return misfits.refused(shown, told or why)
 
         new = _decoded(intent, patched, repeated, misfit, strategic=strategic)
         _settle(intent, new)
@@ -132,7 +135,7 @@ def _decoded(
     intent: Intent,
     patched: Any,
     repeated: list[str],
-    misfit: Callable[[str], status.StatusError],
+    misfit: Callable[..., status.StatusError],
     *,
     strategic: bool,
 ) -> Obj:
@@ -148,11 +151,10 @@ def _decoded(
     try:
         decoded = resource.codec.decode(patched)
     except status.StatusError as error:
-        words = str(error).partition(f" cannot be handled as a {resource.kind}: ")
-        why = words[2] or words[0]
+        why = misfits.words_of(resource, error)
         if strategic:
             why = conversion.misfit(resource.api_version, resource.kind, patched) or why
-        raise misfit(why) from error
+        raise misfit(why, has_misfits=True) from error
     strict = [*repeated, *(sorted(decoded.strict) if strategic else decoded.strict)]
     if strict and validation == STRICT:
         raise misfit(f"strict decoding error: {', '.join(strict)}")
