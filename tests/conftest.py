@@ -21,8 +21,11 @@ try:
 except ImportError:  # it is not for every platform
     from asyncio import new_event_loop
 
-# How long an example takes says more about the machine than about the code.
-hypothesis.settings.register_profile("untimed", deadline=None)
+# How long an example takes says more about the machine than about the code. CI tries the same examples every
+# time; `make soak` always others.
+hypothesis.settings.register_profile(
+    "untimed", deadline=None, derandomize="JOBFERRY_SOAK" not in os.environ
+)
 hypothesis.settings.load_profile("untimed")
 
 LEFT_OUT = pytest.StashKey[dict[str, int]]()
