@@ -509,7 +509,8 @@ PODS: dict[str, Obj] = {
     "readiness": of_pod(
         {"readinessGates": [{"conditionType": "a.b/c"}, {"conditionType": "a b"}]}
     ),
-    "overhead": of_pod({"overhead": {"cpu": "-1", "memory": "1m", "gpu": "1"}}),
+    "overhead": of_pod({"overhead": {"cpu": "-1"}}),
+    "overhead of an unknown resource": of_pod({"overhead": {"gpu": "1"}}),
     "grace": of_pod({"terminationGracePeriodSeconds": -1}),
     "no grace": of_pod({"terminationGracePeriodSeconds": 0}),
     "deadline": of_pod({"activeDeadlineSeconds": 0}),
