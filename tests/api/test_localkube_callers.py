@@ -1,15 +1,10 @@
 """Who localkube takes a client for, over TLS: a certificate, a token, both, neither, or one out of its time."""
 
 import copy
-import http.client
-import json
-import ssl
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 
@@ -17,6 +12,7 @@ from jobferry.clock import SystemClock
 from jobferry.testing import assets
 from jobferry.testing.certificates import Pair
 from jobferry.testing.control_plane import ControlPlane
+from tests.api.access_world import Asker, Reply
 
 WHO = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 TOKEN = "/api/v1/namespaces/default/serviceaccounts/robot/token"
@@ -29,87 +25,61 @@ def local() -> Iterator[ControlPlane]:
     plane.stop()
 
 
-class Caller:
-    """A client with a certificate, or with none."""
+def ask(
+    local: ControlPlane, pair: Pair | None, path: str, token: str = "", body: Any = None
+) -> Reply:
+    """Ask as somebody with a certificate, a token, both or neither."""
+    with closing(Asker(local, pair, token)) as asker:
+        return asker.ask("GET" if body is None else "POST", path, body)
 
-    def __init__(self, local: ControlPlane, folder: Path, pair: Pair | None) -> None:
-        context = ssl.create_default_context(cafile=str(local.folder / "ca.crt"))
-        if pair is not None:
-            file = folder / "pair.pem"
-            file.write_bytes(pair.certificate + pair.key)
-            context.load_cert_chain(file)
-        self._place = urlsplit(local.url).netloc
-        self._context = context
 
-    def ask(self, path: str, token: str = "", body: Any = None) -> tuple[int, Any]:
-        headers = {"Content-Type": "application/json"}
-        if token:
-            headers["Authorization"] = f"Bearer {token}"
-        method = "GET" if body is None else "POST"
-        sent = None if body is None else json.dumps(body)
-        connection = http.client.HTTPSConnection(self._place, context=self._context)
-        with closing(connection):
-            connection.request(method, path, sent, headers)
-            answer = connection.getresponse()
-            content = answer.read()
-        is_json = "json" in answer.headers["Content-Type"]
-        return answer.status, json.loads(content) if is_json else content.decode()
-
-    def name(self, token: str = "") -> str:
-        code, review = self.ask(WHO, token, {})
-        assert code == 201, review
-        name: str = review["status"]["userInfo"]["username"]
-        return name
+def name(local: ControlPlane, pair: Pair | None, token: str = "") -> str:
+    """Return whom the server takes somebody for."""
+    reply = ask(local, pair, WHO, token, {})
+    assert reply.code == 201, reply
+    found: str = reply.body["status"]["userInfo"]["username"]
+    return found
 
 
 @pytest.fixture
-def token(local: ControlPlane, tmp_path: Path) -> str:
+def token(local: ControlPlane) -> str:
     """The token of a service account."""
-    admin = Caller(local, tmp_path, local.certificate("root", "system:masters"))
-    account = {"metadata": {"name": "robot"}}
-    admin.ask("/api/v1/namespaces/default/serviceaccounts", body=account)
-    code, made = admin.ask(TOKEN, body={"spec": {}})
-    assert code == 201, made
-    issued: str = made["status"]["token"]
+    root = local.certificate("root", "system:masters")
+    accounts = "/api/v1/namespaces/default/serviceaccounts"
+    ask(local, root, accounts, body={"metadata": {"name": "robot"}})
+    made = ask(local, root, TOKEN, body={"spec": {}})
+    assert made.code == 201, made
+    issued: str = made.body["status"]["token"]
     return issued
 
 
-def test_a_certificate_says_who_calls(local: ControlPlane, tmp_path: Path) -> None:
-    assert Caller(local, tmp_path, local.certificate("ann", "team")).name() == "ann"
+def test_a_certificate_says_who_calls(local: ControlPlane) -> None:
+    assert name(local, local.certificate("ann", "team")) == "ann"
 
 
-def test_a_token_says_who_calls(local: ControlPlane, tmp_path: Path, token: str) -> None:
-    caller = Caller(local, tmp_path, None)
-
-    assert caller.name(token) == "system:serviceaccount:default:robot"
-    assert caller.ask(WHO, "nonsense", {})[0] == 401
+def test_a_token_says_who_calls(local: ControlPlane, token: str) -> None:
+    assert name(local, None, token) == "system:serviceaccount:default:robot"
+    assert ask(local, None, WHO, "nonsense", {}).code == 401
 
 
-def test_a_certificate_goes_before_a_token(
-    local: ControlPlane, tmp_path: Path, token: str
-) -> None:
-    assert Caller(local, tmp_path, local.certificate("ann")).name(token) == "ann"
+def test_a_certificate_goes_before_a_token(local: ControlPlane, token: str) -> None:
+    assert name(local, local.certificate("ann"), token) == "ann"
 
 
-def test_nobody_in_particular_sees_health_and_version_only(
-    local: ControlPlane, tmp_path: Path
-) -> None:
-    caller = Caller(local, tmp_path, None)
-
-    seen = {path: caller.ask(path)[0] for path in ("/healthz", "/livez", "/readyz", "/version")}
-    code, refused = caller.ask("/api/v1/namespaces")
+def test_nobody_in_particular_sees_health_and_version_only(local: ControlPlane) -> None:
+    paths = ("/healthz", "/livez", "/readyz", "/version")
+    seen = {path: ask(local, None, path).code for path in paths}
+    refused = ask(local, None, "/api/v1/namespaces")
 
     assert set(seen.values()) == {200}
-    assert code == 403
-    assert 'User "system:anonymous" cannot list' in refused["message"]
+    assert refused.code == 403
+    assert 'User "system:anonymous" cannot list' in refused.body["message"]
 
 
-def test_a_certificate_out_of_its_time_is_nobody_s(
-    local: ControlPlane, tmp_path: Path, token: str
-) -> None:
+def test_a_certificate_out_of_its_time_is_nobody_s(local: ControlPlane, token: str) -> None:
     authority = copy.copy(local._authority)
     authority._now = SystemClock().now() - timedelta(days=365)
-    caller = Caller(local, tmp_path, authority.client("ann"))
+    expired = authority.client("ann")
 
-    assert caller.ask(WHO, body={})[0] == 401
-    assert caller.name(token) == "system:serviceaccount:default:robot"
+    assert ask(local, expired, WHO, body={}).code == 401
+    assert name(local, expired, token) == "system:serviceaccount:default:robot"

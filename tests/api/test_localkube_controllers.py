@@ -1,6 +1,5 @@
 """Real controllers take localkube for Kubernetes: they run Jobs, bind pods, count quotas, clean up."""
 
-import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
@@ -18,6 +17,7 @@ from jobferry.testing.component import free_port
 from jobferry.testing.control_plane import JOB_CONTROLLERS, ControlPlane
 from jobferry.testing.fake_kubelet import fake_kubelet
 from jobferry.testing.programs import ADDRESS
+from jobferry.testing.wait import until, until_gone
 
 pytestmark = [pytest.mark.kube, pytest.mark.timeout(60)]
 
@@ -75,35 +75,8 @@ async def place(client: Client, request: pytest.FixtureRequest) -> str:
     """A new namespace, with the account that its pods run as."""
     name = str(request.node.name).replace("_", "-")[-50:].strip("-")
     await client.create(NAMESPACES, {"metadata": {"name": name}})
-    await until(lambda: client.get(ACCOUNTS, "default", name))
+    await until(client, ACCOUNTS, "default", name, is_there)
     return name
-
-
-async def until(read: Callable[[], Any], holds: Callable[[Any], Any] = lambda _: True) -> Any:
-    """Read again and again until something holds; what is not there yet may come."""
-    while True:
-        try:
-            found = await read()
-        except errors.NotFound:
-            found = None
-        if found is not None and holds(found):
-            return found
-        await asyncio.sleep(0.05)
-
-
-async def until_gone(
-    client: Client, resource: Resource, name: str, place: str | None = None
-) -> None:
-    """Wait until an object is not there any more."""
-
-    async def is_gone() -> bool | None:
-        try:
-            await client.get(resource, name, place)
-        except errors.NotFound:
-            return True
-        return None
-
-    await until(is_gone)
 
 
 def job(name: str, place: str, **spec: Any) -> Obj:
@@ -113,8 +86,20 @@ def job(name: str, place: str, **spec: Any) -> Obj:
     }
 
 
-def is_complete(obj: Obj) -> bool:
-    return conditions.is_true(obj.get("status", {}).get("conditions"), "Complete")
+def is_there(_obj: Obj) -> bool:
+    return True
+
+
+def has(type: str) -> Callable[[Obj], bool]:
+    """Return what tells whether a condition is true."""
+    return lambda obj: conditions.is_true(obj.get("status", {}).get("conditions"), type)
+
+
+is_complete, is_completed, is_established = (
+    has("Complete"),
+    has("Completed"),
+    has("Established"),
+)
 
 
 async def test_a_job_runs_to_completion_on_pods_that_the_scheduler_bound(
@@ -122,7 +107,7 @@ async def test_a_job_runs_to_completion_on_pods_that_the_scheduler_bound(
 ) -> None:
     await client.create(JOBS, job("j", place, completions=3, parallelism=2))
 
-    done = await until(lambda: client.get(JOBS, "j", place), is_complete)
+    done = await until(client, JOBS, "j", place, is_complete)
 
     assert done["status"]["succeeded"] == 3
     pods = (await client.list(Scope(resource=PODS, namespace=place))).items
@@ -136,14 +121,14 @@ async def test_an_indexed_job_counts_its_indexes(client: Client, place: str) -> 
         JOBS, job("i", place, completions=4, parallelism=4, completionMode="Indexed")
     )
 
-    done = await until(lambda: client.get(JOBS, "i", place), is_complete)
+    done = await until(client, JOBS, "i", place, is_complete)
 
     assert done["status"]["completedIndexes"] == "0-3"
 
 
 async def test_deleting_a_job_takes_its_pods_with_it(client: Client, place: str) -> None:
     await client.create(JOBS, job("d", place))
-    await until(lambda: client.get(JOBS, "d", place), is_complete)
+    await until(client, JOBS, "d", place, is_complete)
 
     await client.delete(JOBS, "d", place, propagation="Foreground")
 
@@ -173,18 +158,20 @@ async def test_a_cronjob_makes_jobs(client: Client, place: str) -> None:
         CRON_JOBS, "c", status, namespace=place, kind=PatchKind.MERGE, subresource="status"
     )
 
-    jobs = await until(
-        lambda: client.list(Scope(resource=JOBS, namespace=place)), lambda found: found.items
+    counted = await until(
+        client, CRON_JOBS, "c", place, lambda found: bool(found["status"].get("active"))
     )
 
-    assert jobs.items[0]["metadata"]["ownerReferences"][0]["uid"] == made["metadata"]["uid"]
+    active = counted["status"]["active"][0]["name"]
+    owners = (await client.get(JOBS, active, place))["metadata"]["ownerReferences"]
+    assert owners[0]["uid"] == made["metadata"]["uid"]
 
 
 async def test_a_quota_is_counted_and_enforced(client: Client, place: str) -> None:
     quota = {"metadata": {"name": "q", "namespace": place}, "spec": {"hard": {"pods": "1"}}}
     await client.create(QUOTAS, quota)
     await until(
-        lambda: client.get(QUOTAS, "q", place), lambda q: q.get("status", {}).get("used")
+        client, QUOTAS, "q", place, lambda found: bool(found.get("status", {}).get("used"))
     )
     pod = {"metadata": {"name": "p", "namespace": place}, "spec": POD}
     await client.create(PODS, pod)
@@ -194,7 +181,7 @@ async def test_a_quota_is_counted_and_enforced(client: Client, place: str) -> No
 
     await client.delete(PODS, "p", place)
     await until(
-        lambda: client.get(QUOTAS, "q", place), lambda q: q["status"]["used"] == {"pods": "0"}
+        client, QUOTAS, "q", place, lambda found: found["status"]["used"] == {"pods": "0"}
     )
 
 
@@ -241,14 +228,12 @@ async def test_the_real_jobset_controller_runs_a_jobset(
         await client.create(CRDS, crd)
     _start_jobset_controller(local)
     job_set = {**JOB_SET, "metadata": {"name": "set", "namespace": place}}
-    await until(lambda: client.list(Scope(resource=JOB_SETS, namespace=place)))
+    for crd in assets.crds("jobset"):
+        await until(client, CRDS, crd["metadata"]["name"], None, is_established)
 
     await client.create(JOB_SETS, job_set)
 
-    done = await until(
-        lambda: client.get(JOB_SETS, "set", place),
-        lambda obj: conditions.is_true(obj.get("status", {}).get("conditions"), "Completed"),
-    )
+    done = await until(client, JOB_SETS, "set", place, is_completed)
     assert done["status"]["replicatedJobsStatus"][0]["succeeded"] == 2
 
 

@@ -5,8 +5,8 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from jobferry.localkube.apiserver import status
-from jobferry.localkube.apiserver.access.attributes import Attributes, forbidden
-from jobferry.localkube.apiserver.access.rbac import Decide
+from jobferry.localkube.apiserver.access.attributes import Attributes
+from jobferry.localkube.apiserver.access.rbac import Decide, require
 from jobferry.localkube.apiserver.identity import user as users
 from jobferry.localkube.apiserver.identity.user import User
 from jobferry.localkube.apiserver.status import StatusError
@@ -41,10 +41,7 @@ def impersonated(headers: Headers, caller: User, decide: Decide) -> User:
     if not claims:
         return caller
     for claim in claims:
-        wanted = _wanted(caller, claim)
-        decision = decide(wanted)
-        if not decision.allowed:
-            raise forbidden(wanted, decision.reason)
+        require(decide, _wanted(caller, claim))
     return _acting(claims)
 
 

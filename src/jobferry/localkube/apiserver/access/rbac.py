@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from jobferry.localkube.apiserver.access import rules
-from jobferry.localkube.apiserver.access.attributes import Attributes, Decision
+from jobferry.localkube.apiserver.access.attributes import Attributes, Decision, forbidden
 from jobferry.localkube.apiserver.access.rules import Rule
 from jobferry.localkube.apiserver.identity.user import MASTERS, User, account_name
 from jobferry.objects import Obj, gotext
@@ -17,6 +17,14 @@ GROUP = "rbac.authorization.k8s.io"
 
 Decide = Callable[[Attributes], Decision]
 """Says whether an action is allowed."""
+
+
+def require(decide: Decide, wanted: Attributes) -> None:
+    """Refuse an action that is not allowed."""
+    decision = decide(wanted)
+    if not decision.allowed:
+        raise forbidden(wanted, decision.reason)
+
 
 KEPT_GRANTS = 2_000
 KEPT_ANSWERS = 2_000

@@ -12,11 +12,7 @@ from jobferry.localkube.apiserver.resource import Resource
 async def create(backend: Backend, call: Call, resource: Resource) -> Answer:
     """Create what the body holds."""
     wanted = write_options(call.query, kind="CreateOptions")
-    obj = decoding.decode(
-        call, resource.codec, resource.api_version, resource.kind, wanted.validation
-    )
-    obj.setdefault("metadata", {})
-    resource.strategy.default(obj)
+    obj = decoding.whole(call, resource, wanted.validation)
     name = obj["metadata"].get("name", "")
     namespace = call.target.namespace
     if not namespace and (resource.group, resource.plural) == ("", "namespaces"):

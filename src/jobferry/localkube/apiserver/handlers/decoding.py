@@ -61,6 +61,14 @@ def decode(
     return known(call, decoded, repeated, validation, handled)
 
 
+def whole(call: Call, resource: Resource, validation: str) -> Obj:
+    """Return the object of a resource that a body holds, with its defaults filled in."""
+    obj = decode(call, resource.codec, resource.api_version, resource.kind, validation)
+    obj.setdefault("metadata", {})
+    resource.strategy.default(obj)
+    return obj
+
+
 def known(
     call: Call, decoded: Decoded, repeated: list[str], validation: str, handled: str
 ) -> Obj:

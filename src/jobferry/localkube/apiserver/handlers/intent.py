@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Self
 
 from jobferry.localkube.apiserver.admission.request import Request
 from jobferry.localkube.apiserver.requests.call import Call
@@ -24,6 +25,19 @@ class Intent:
     subresource: str
     options: WriteOptions
     now: datetime
+
+    @classmethod
+    def of(cls, call: Call, resource: Resource, options: WriteOptions, now: datetime) -> Self:
+        """Return the write that a request to an object asks for, as its path says."""
+        return cls(
+            call=call,
+            resource=resource,
+            namespace=call.target.namespace,
+            name=call.target.name,
+            subresource=call.target.subresource,
+            options=options,
+            now=now,
+        )
 
     @property
     def strategy(self) -> Strategy:

@@ -60,15 +60,7 @@ def intended(
         raise status.StatusError(415, "UnsupportedMediaType", what, details={})
     applies = media_type == APPLY
     wanted = write_options(call.query, kind="PatchOptions", applies=applies)
-    intent = Intent(
-        call=call,
-        resource=resource,
-        namespace=call.target.namespace,
-        name=call.target.name,
-        subresource=call.target.subresource,
-        options=wanted,
-        now=backend.clock.now(),
-    )
+    intent = Intent.of(call, resource, wanted, backend.clock.now())
     transform = _apply(intent) if applies else _change(intent, media_type)
     return intent, transform, applies
 

@@ -1,5 +1,8 @@
 """What happens to pods besides reading and writing them: they are bound to nodes, and evicted."""
 
+from collections.abc import Callable
+from functools import partial
+
 from jobferry.localkube.apiserver import problems, status
 from jobferry.localkube.apiserver.admission.request import CREATE
 from jobferry.localkube.apiserver.handlers import decoding, deleting, rendering, writing
@@ -46,7 +49,7 @@ async def bind(backend: Backend, call: Call, resource: Resource) -> Answer:
     )
     await backend.admission.admit(intent.request(CREATE, binding, None))
     await backend.admission.validate(intent.request(CREATE, binding, None))
-    await _assign(backend, intent, binding)
+    await _rewrite(backend, intent, lambda entry: _assigned(intent, entry, binding))
     return rendering.written(call, 201, {**_SUCCESS, "code": 201})
 
 
@@ -60,23 +63,20 @@ def _binding_problems(target: Obj) -> list[problems.Problem]:
     return found
 
 
-async def _assign(backend: Backend, intent: Intent, binding: Obj) -> None:
-    while True:
-        entry = backend.storage.accepted(intent.key)
-        if entry is None:
-            raise status.not_found("", "pods", intent.name)
-        pod = _assigned(intent, entry, binding)
+async def _rewrite(backend: Backend, intent: Intent, change: Callable[[Entry], Obj]) -> None:
+    """Store what `change` makes of a pod, as it is; begin again if somebody else was quicker."""
+    while (entry := backend.storage.accepted(intent.key)) is not None:
+        new = change(entry)
         if intent.options.dry_run:
             return
         try:
             await backend.storage.put(
-                entry.key,
-                lambda revision: intent.resource.encode(pod, revision),  # noqa: B023
-                expected=entry.revision,
+                entry.key, partial(intent.resource.encode, new), expected=entry.revision
             )
         except errors.Conflict:
-            continue  # somebody else changed the pod: look again
+            continue  # somebody else changed it: look again
         return
+    raise status.not_found("", "pods", intent.name)
 
 
 def _assigned(intent: Intent, entry: Entry, binding: Obj) -> Obj:
@@ -138,7 +138,7 @@ async def evict(backend: Backend, call: Call, resource: Resource) -> Answer:
     if not _is_free_to_go(entry.object):
         await _charge_budget(backend, intent, entry.object)
     deleting.check_preconditions(intent, entry, needs)
-    await _mark_disrupted(backend, intent, needs)
+    await _rewrite(backend, intent, partial(_disrupted, intent))
     # Only now the other options are looked at: what they may be refused for, the mark is there already.
     await deleting.delete_object(backend, intent, delete_options_of(given))
     return rendering.written(call, 201, {**_SUCCESS, "code": 201})
@@ -194,27 +194,16 @@ async def _charge_budget(backend: Backend, intent: Intent, pod: Obj) -> None:
         )
 
 
-async def _mark_disrupted(backend: Backend, intent: Intent, how: DeleteOptions) -> None:
+def _disrupted(intent: Intent, entry: Entry) -> Obj:
     """Say on the pod that it goes because it was evicted."""
-    if how.dry_run:
-        return
-    while (entry := backend.storage.accepted(intent.key)) is not None:
-        pod = entry.fresh()
-        condition = {
-            "type": "DisruptionTarget",
-            "status": "True",
-            "reason": "EvictionByEvictionAPI",
-            "message": "Eviction API: evicting",
-            "lastProbeTime": None,
-        }
-        state = pod.setdefault("status", {})
-        state["conditions"] = conditions.set(state.get("conditions"), condition, intent.now)
-        try:
-            await backend.storage.put(
-                entry.key,
-                lambda revision: intent.resource.encode(pod, revision),  # noqa: B023
-                expected=entry.revision,
-            )
-        except errors.Conflict:
-            continue
-        return
+    pod = entry.fresh()
+    condition = {
+        "type": "DisruptionTarget",
+        "status": "True",
+        "reason": "EvictionByEvictionAPI",
+        "message": "Eviction API: evicting",
+        "lastProbeTime": None,
+    }
+    state = pod.setdefault("status", {})
+    state["conditions"] = conditions.set(state.get("conditions"), condition, intent.now)
+    return pod

@@ -1,5 +1,7 @@
 """The scale subresource: the replicas of an object, as an object of their own."""
 
+from dataclasses import replace
+
 from jobferry.localkube.apiserver import status
 from jobferry.localkube.apiserver.crds import columns
 from jobferry.localkube.apiserver.handlers import (
@@ -63,15 +65,7 @@ async def _write(
 ) -> Answer:
     """Store an object whose Scale was changed, and answer with the Scale."""
     call, seen = asked.call, asked.resource
-    intent = Intent(
-        call=call,
-        resource=resource,
-        namespace=asked.namespace,
-        name=asked.name,
-        subresource=_SCALE,
-        options=asked.options,
-        now=asked.now,
-    )
+    intent = replace(asked, resource=resource, subresource=_SCALE)
 
     def transform(entry: Entry | None) -> Obj:
         if entry is None:  # nothing is created by its scale

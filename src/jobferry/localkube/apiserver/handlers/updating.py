@@ -25,20 +25,8 @@ def intended(
 ) -> tuple[Intent, writing.Transform]:
     """Return what the body asks for."""
     wanted = write_options(call.query, kind="UpdateOptions")
-    obj = decoding.decode(
-        call, resource.codec, resource.api_version, resource.kind, wanted.validation
-    )
-    obj.setdefault("metadata", {})
-    resource.strategy.default(obj)
-    intent = Intent(
-        call=call,
-        resource=resource,
-        namespace=call.target.namespace,
-        name=call.target.name,
-        subresource=call.target.subresource,
-        options=wanted,
-        now=backend.clock.now(),
-    )
+    obj = decoding.whole(call, resource, wanted.validation)
+    intent = Intent.of(call, resource, wanted, backend.clock.now())
     writing.set_namespace(obj, intent)
     writing.check_name(obj, intent)
     return intent, _replacement(obj, intent)

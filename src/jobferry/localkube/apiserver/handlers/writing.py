@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from jobferry.localkube.apiserver import status
-from jobferry.localkube.apiserver.access.attributes import Attributes, forbidden
+from jobferry.localkube.apiserver.access.attributes import Attributes
+from jobferry.localkube.apiserver.access.rbac import require
 from jobferry.localkube.apiserver.admission.request import CREATE, UPDATE
 from jobferry.localkube.apiserver.handlers import rendering
 from jobferry.localkube.apiserver.handlers.backend import Backend
@@ -186,9 +187,7 @@ async def _create_by_update(backend: Backend, intent: Intent, obj: Obj) -> Writt
         intent.namespace,
         intent.name,
     )
-    decision = backend.decide(wanted)
-    if not decision.allowed:
-        raise forbidden(wanted, decision.reason)
+    require(backend.decide, wanted)
     _wipe(obj)
     obj["metadata"].pop("resourceVersion", None)
     set_namespace(obj, intent)

@@ -12,8 +12,9 @@ from urllib.parse import parse_qs
 from jobferry import log
 from jobferry.clock import Seconds, timeout
 from jobferry.localkube.apiserver import status
-from jobferry.localkube.apiserver.access.attributes import Attributes, forbidden
+from jobferry.localkube.apiserver.access.attributes import Attributes
 from jobferry.localkube.apiserver.access.impersonation import impersonated
+from jobferry.localkube.apiserver.access.rbac import require
 from jobferry.localkube.apiserver.handlers import routing
 from jobferry.localkube.apiserver.handlers.backend import Backend
 from jobferry.localkube.apiserver.handlers.routing import Handler, SpecialKey
@@ -255,9 +256,7 @@ class App:
             about.path,
             about.is_resource,
         )
-        decision = self._backend.decide(wanted)
-        if not decision.allowed:
-            raise forbidden(wanted, decision.reason)
+        require(self._backend.decide, wanted)
 
 
 async def _body(headers: Mapping[str, str], receive: Receive) -> bytes:
