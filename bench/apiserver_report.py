@@ -67,7 +67,13 @@ def verdicts(rounds: Rounds) -> list[str]:
     for aim in AIMS:
         reached = median(_values(rounds, OURS, aim.measure))
         if aim.is_ratio:
-            reached /= median(_values(rounds, THEIRS, aim.measure))
+            theirs = median(_values(rounds, THEIRS, aim.measure))
+            if (
+                theirs <= 0
+            ):  # less than the clock of the CPU can tell: it was measured too shortly
+                found.append(f"{MEASURES[aim.measure]}: too little was done to tell")
+                continue
+            reached /= theirs
         limit = f"{aim.at_most:.2g}" + (f" of {THEIRS}" if aim.is_ratio else "")
         holds = "holds" if reached <= aim.at_most else "MISSED"
         found.append(f"{MEASURES[aim.measure]}, at most {limit}: {reached:.2f}, {holds}")

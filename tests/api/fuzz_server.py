@@ -61,7 +61,10 @@ class Reply:
 
 
 class Complaints(logging.Handler):
-    """Keeps what is logged as an error, or by the libraries that know of failures in tasks."""
+    """Keeps what the server logs, or the libraries that know of failures in tasks.
+
+    What other tests left running in this process may have its own worries.
+    """
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -69,9 +72,7 @@ class Complaints(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Keep a line."""
-        if record.levelno >= logging.ERROR or record.name.startswith(
-            ("asyncio", "uvicorn", "jobferry")
-        ):
+        if record.name.startswith(("asyncio", "uvicorn", "jobferry.localkube")):
             self.found.append(
                 logging.Formatter().format(record) + str(getattr(record, "facts", ""))
             )

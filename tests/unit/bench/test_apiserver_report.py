@@ -27,3 +27,9 @@ def test_aims_are_limits_or_shares_of_the_peer() -> None:
     assert told[0] == "start until ready: s, at most 0.5: 0.50, holds"
     assert told[2] == "create: CPU µs each, at most 0.33 of 1.35.8: 0.50, MISSED"
     assert told[4] == "list: CPU µs per Job, at most 1 of 1.35.8: 0.50, holds"
+
+
+def test_nothing_is_a_share_of_nothing() -> None:
+    told = report.verdicts(rounds(0.5, 0.0))
+
+    assert told[2] == "create: CPU µs each: too little was done to tell"

@@ -37,17 +37,33 @@ def not_applied(intent: Intent, error: status.StatusError) -> status.StatusError
     )
 
 
-def patch_text(patch: Any) -> str:
-    """Return a strategic patch as Go prints what is left of it: merging uses up directives about lists."""
-    return govalues.text(_used_up(patch))
+def patch_text(patch: Any, live: Obj) -> str:
+    """Return a strategic patch as Go prints what merging it into an object has left of it.
+
+    Directives about lists are used up, and so are nulls within what the object did not have.
+    """
+    return govalues.text(_used_up(patch, live))
 
 
-def _used_up(patch: Any) -> Any:
+def _used_up(patch: Any, live: Any) -> Any:
+    if type(patch) is not type(live):
+        patch = _without_nulls(patch)
     if not isinstance(patch, dict):
         return patch
     ordered = {name for name in patch if name.startswith(_ORDER)}
     gone = {*ordered, *(name.removeprefix(_ORDER) for name in ordered), _RETAIN_KEYS}
-    return {name: _used_up(value) for name, value in patch.items() if name not in gone}
+    beside = live if isinstance(live, dict) else patch
+    return {
+        name: _used_up(value, beside.get(name))
+        for name, value in patch.items()
+        if name not in gone
+    }
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_nulls(each) for name, each in value.items() if each is not None}
+    return [_without_nulls(each) for each in value] if isinstance(value, list) else value
 
 
 def patched_text(resource: Resource, entry: Entry, change: Callable[[Obj], Any]) -> str:

@@ -86,7 +86,9 @@ def _change(intent: Intent, media_type: str) -> writing.Transform:
 
         def misfit(why: str, *, has_misfits: bool = False) -> status.StatusError:
             if strategic:
-                return misfits.refused(misfits.patch_text(parsed), why)
+                return misfits.refused(
+                    misfits.patch_text(parsed, rendering.current(resource, entry)), why
+                )
             shown = misfits.patched_text(resource, entry, change)
             # Of several, the first in the text is told.
             told = misfits.first(resource, shown) if has_misfits else ""

@@ -21,7 +21,18 @@ def test_strategic_patches_are_shown_without_what_merging_used_up() -> None:
             "replicas": 2,
         }
     }
-    assert misfits.patch_text(patch) == "map[spec:map[replicas:2 strategy:map[type:x]]]"
+    assert misfits.patch_text(patch, {}) == "map[spec:map[replicas:2 strategy:map[type:x]]]"
+
+
+def test_nulls_in_strategic_patches_are_used_up_within_what_was_not_there() -> None:
+    patch = {
+        "spec": {"labels": {"a": None}, "nodes": {"a": None, "b": [{"c": None}]}},
+        "x": None,
+    }
+
+    shown = misfits.patch_text(patch, {"spec": {"labels": {}}})
+
+    assert shown == "map[spec:map[labels:map[a:<nil>] nodes:map[b:[map[]]]] x:<nil>]"
 
 
 def test_patched_objects_are_shown_in_the_order_of_go_except_where_they_changed() -> None:
