@@ -73,6 +73,13 @@ class _Http(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_waiting()
         super().connection_lost(exc)
+        # They refer to us; together we would stay until the collector comes, and it comes seldom.
+        self.pipeline.clear()
+        self.cycle = None  # type: ignore[assignment]
+
+    def handle_websocket_upgrade(self) -> None:
+        super().handle_websocket_upgrade()
+        self.parser = None  # type: ignore[assignment]  # likewise
 
     def data_received(self, data: bytes) -> None:
         if self.head_timer is not None:

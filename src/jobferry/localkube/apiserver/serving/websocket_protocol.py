@@ -35,5 +35,7 @@ class WebSocket(WebSocketsSansIOProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Tell the application."""
         super().connection_lost(exc)
+        # Why a handshake failed knows, by its traceback, all there is: it would stay until the collector comes.
+        self.conn.handshake_exc = None
         if self.gone is not None and not self.gone.done():
             self.gone.set_result(None)
