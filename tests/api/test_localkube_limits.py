@@ -243,3 +243,31 @@ async def watching(where: Place) -> asyncio.StreamWriter:
     writer.write(head("GET", f"{MAPS}?watch=1"))
     assert (await reader.readline()).startswith(b"HTTP/1.1 200 ")
     return writer
+
+
+async def test_a_watch_goes_with_its_client_though_it_had_asked_for_more(
+    fuzzed: FuzzServer,
+) -> None:
+    where, before = place(fuzzed), fuzzed.watches
+    reader, writer = await asyncio.open_connection(where.host, where.port, ssl=where.context)
+    asked = f"GET {MAPS}?watch=1 HTTP/1.1\r\nHost: x\r\n\r\n".encode()
+    writer.write(asked + asked)
+    assert (await reader.readline()).startswith(b"HTTP/1.1 200 ")
+    assert fuzzed.watches == before + 1
+    writer.transport.abort()
+    while fuzzed.watches > before:
+        await sleep(CLOCK, 0.01)
+
+
+async def test_no_watch_stays_where_one_was_refused(fuzzed: FuzzServer) -> None:
+    before = fuzzed.watches
+    upgrade = (
+        "Upgrade: websocket",
+        "Sec-WebSocket-Version: 13",
+        f"Sec-WebSocket-Key: {'a' * 22}==",
+    )
+    asked = head("GET", f"{MAPS}?watch=1", *upgrade).replace(b"close", b"Upgrade")
+    heard = await say(place(fuzzed), asked)
+    assert heard.startswith(b"HTTP/1.1 400 ")
+    assert b"no watches over WebSocket" in heard
+    assert fuzzed.watches == before

@@ -35,7 +35,9 @@ class WebSocket(WebSocketsSansIOProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Tell the application."""
         super().connection_lost(exc)
-        # Why a handshake failed knows, by its traceback, all there is: it would stay until the collector comes.
-        self.conn.handshake_exc = None
+        # Why a handshake failed knows us by its traceback: we would stay until the collector comes, and it comes seldom.
+        error: BaseException | None = self.conn.handshake_exc
+        while error is not None:
+            error = error.with_traceback(None).__context__
         if self.gone is not None and not self.gone.done():
             self.gone.set_result(None)
