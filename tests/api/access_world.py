@@ -199,6 +199,16 @@ OBJECTS = (
         "access-escalator", rule("escalate", "rbac.authorization.k8s.io", "roles,clusterroles")
     ),
     role(
+        "access-changer",
+        rule("update,patch", "rbac.authorization.k8s.io", "clusterroles,rolebindings"),
+    ),
+    role(
+        "access-namer",
+        rule(
+            "escalate", "rbac.authorization.k8s.io", "clusterroles", resourceNames=["namer-1"]
+        ),
+    ),
+    role(
         "access-binder",
         rule(
             "bind", "rbac.authorization.k8s.io", "clusterroles", resourceNames=["access-star"]
@@ -227,6 +237,8 @@ OBJECTS = (
     binding("access-lost", "ClusterRole/access-lost", "User/eve"),
     binding("access-makers", "ClusterRole/access-makers", "Group/makers"),
     binding("access-escalator", "ClusterRole/access-escalator", "User/escalator"),
+    binding("access-namer", "ClusterRole/access-namer", "User/namer"),
+    binding("access-changer", "ClusterRole/access-changer", "User/changer"),
     binding("access-binder", "ClusterRole/access-binder", "User/binder"),
     binding("access-half", "ClusterRole/access-half", "User/half"),
     binding("access-root", "ClusterRole/access-root", "User/root"),

@@ -269,6 +269,10 @@ CASES = {
     "huge amounts": Case(
         one({"memory": "5Ei"}, {"memory": "6Ei"}), [limits(limit(max={"memory": "5E"}))]
     ),
+    "huge decimal amounts": Case(
+        one({"memory": "5E", "ephemeral-storage": "5000000000000000000001"}, {"memory": "6E"}),
+        [],
+    ),
     "the second of two limit ranges": Case(
         one(None, {"cpu": "3"}),
         [limits(limit(max={"cpu": "4"})), limits(limit(max={"cpu": "2"}), name="m")],

@@ -47,6 +47,11 @@ def of_spec(**fields: Any) -> Obj:
     }
 
 
+def _embedded(**properties: Any) -> Obj:
+    whole = {"type": "object", "x-kubernetes-embedded-resource": True}
+    return of_spec(a={**whole, "properties": properties})
+
+
 def rule(text: str, **more: Any) -> Obj:
     """Return a schema whose spec has one rule."""
     short = {"type": "string", "maxLength": 20}
@@ -113,7 +118,8 @@ NAMES_AND_VERSIONS: dict[str, Obj] = {
             "categories": ["all"],
         }
     ),
-    "no versions": crd(versions=[]),
+    "no versions": crd(versions=None),
+    "a version without a name": crd(versions=[{}]),
     "no storage version": crd(versions=[{**version(), "storage": False}]),
     "two storage versions": crd(versions=[version(), {**version(name="v2"), "storage": True}]),
     "two versions": crd(versions=[version(), version(name="v2")]),
@@ -522,6 +528,20 @@ SCHEMAS: dict[str, Any] = {
             "default": 3,
             "x-kubernetes-validations": [{"rule": "self > 5", "message": "too small"}],
         }
+    ),
+    "default of embedded metadata": _embedded(
+        kind={"type": "string", "default": "Pod"},
+        metadata={"type": "object", "default": {"name": "foo"}},
+    ),
+    "wrong defaults of an embedded type": _embedded(
+        kind={"type": "string", "default": "%"},
+        apiVersion={"type": "string", "default": 42},
+    ),
+    "wrong default of an embedded name": _embedded(
+        metadata={"type": "object", "properties": {"name": {"type": "string", "default": "%"}}},
+    ),
+    "wrong default of embedded labels": _embedded(
+        metadata={"type": "object", "default": {"labels": {"bar": "x y"}}},
     ),
     "default metadata": {
         "type": "object",

@@ -40,6 +40,7 @@ ZONES = (
         "America/Argentina/Buenos_Aires",
         "x" * 15,
         "EST5EDT",
+        "<no value>",
     ),
 )
 CRONS: dict[str, Obj] = {

@@ -126,7 +126,9 @@ class Run:
         body = dumps(obj)
         ask = Ask("PUT", f"{path}?dryRun=All", body, (("Content-Type", JSON),))
         reply = await self.fuzzed.ask(ask)
-        if b"status.addresses[" not in reply.body:  # those of nodes are looked at in updates only
+        if (
+            b"status.addresses[" not in reply.body
+        ):  # those of nodes are looked at in updates only
             self._expect(reply, (200,), f"write again {path} {body[:3000]!r}")
         metadata = {
             key: obj["metadata"][key] for key in obj["metadata"] if key != "managedFields"

@@ -105,6 +105,7 @@ SPECS: dict[str, Obj] = {
     "restart always": of_pod({"restartPolicy": "Always"}),
     "restart unsaid": of_pod({"restartPolicy": None}),
     "restart sometimes": of_pod({"restartPolicy": "Sometimes"}),
+    "restart by an empty template": of_pod({"restartPolicy": "<no value>"}),
     "restart on failure": of_pod({"restartPolicy": "OnFailure"}),
     "failure policy": failure(codes([1, 2]), ON_CONDITION),
     "failure policy without rules": failure(),
@@ -197,6 +198,7 @@ SPECS: dict[str, Obj] = {
     "labels": {"template": {"metadata": {"labels": {"a": "b"}}}},
     "bad label": {"template": {"metadata": {"labels": {"a b": "c"}}}},
     "bad label value": {"template": {"metadata": {"labels": {"a": "b c"}}}},
+    "bad label like a generated one": {"template": {"metadata": {"labels": {"job-name": "-"}}}},
     "bad annotation": {"template": {"metadata": {"annotations": {"a b": "c d"}}}},
     "old annotations": {
         "template": {

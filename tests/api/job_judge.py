@@ -47,26 +47,27 @@ POD = Kind("", "Pod", "pods", pod.STRATEGY, pod.STATUS)
 
 def create(kind: Kind, body: Obj, namespace: str) -> Answered:
     """Judge a create."""
+    warned: list[str] = []
     try:
         obj = codec.decode(kind.api_version, kind.name, copy.deepcopy(body)).obj
-        return _create(kind, obj, namespace)
+        return _create(kind, obj, namespace, warned)
     except status.StatusError as error:
-        return Answered(error.code, error.status())
+        return Answered(error.code, error.status(), tuple(warned))
 
 
-def _create(kind: Kind, obj: Obj, namespace: str) -> Answered:
+def _create(kind: Kind, obj: Obj, namespace: str, warned: list[str]) -> Answered:
     strategy, about = kind.main, obj["metadata"]
     strategy.default(obj)
     about |= {"namespace": namespace, "uid": UID, "generation": 1}
     about["creationTimestamp"] = "2026-01-01T00:00:00Z"
     if about.get("generateName") and not about.get("name"):
         about["name"] = f"{about['generateName']}abcde"
-    strategy.prepare_create(obj)
+    warned += strategy.prepare_create(obj) or ()
     found = strategy.validate_create(obj) or list(
         metadata.common_create_problems(obj, namespaced=True)
     )
     _refuse(kind, about.get("name") or "", found)
-    return Answered(201, obj, tuple(strategy.warn_create(obj)))
+    return Answered(201, obj, (*warned, *strategy.warn_create(obj)))
 
 
 def update(kind: Kind, old: Obj, patch: Obj, *, of_status: bool = False) -> Answered:

@@ -111,6 +111,8 @@ POD_STATUSES: dict[str, tuple[Obj, Obj, Obj]] = {
     "address wins": ({}, {}, {"podIP": "10.0.0.1", "podIPs": [{"ip": "10.0.0.2"}]}),
     "too many addresses": ({}, {}, {"podIPs": [{"ip": "10.0.0.1"}, {"ip": "10.0.0.2"}]}),
     "bad address": ({}, {}, {"podIPs": [{"ip": "10.0.0"}]}),
+    "bad second address": ({}, {}, {"podIPs": [{"ip": "10.0.0.1"}, {"ip": "x"}]}),
+    "mapped address": ({}, {}, {"podIPs": [{"ip": "10.0.0.1"}, {"ip": "::ffff:10.0.0.2"}]}),
     "odd address": ({}, {}, {"podIP": "010.0.0.1"}),
     "host address": ({}, {}, {"hostIP": "10.0.0.1", "hostIPs": [{"ip": "10.0.0.2"}]}),
     "conditions": ({}, {}, {"conditions": [{"type": "Ready", "status": "True"}]}),
@@ -161,6 +163,11 @@ POD_STATUSES: dict[str, tuple[Obj, Obj, Obj]] = {
         {},
         {},
         {"containerStatuses": [running() | {"user": {"linux": {"uid": -1, "gid": -1}}}]},
+    ),
+    "user of windows": (
+        {"os": {"name": "windows"}},
+        {},
+        {"containerStatuses": [running() | {"user": {"linux": {"uid": 1, "gid": 1}}}]},
     ),
 }
 """Spec, status, and the status that is written over it."""

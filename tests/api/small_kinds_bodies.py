@@ -56,7 +56,10 @@ SECRETS: list[Obj] = [
     {"type": "kubernetes.io/dockercfg"},
     *(
         {"type": "kubernetes.io/dockerconfigjson", "stringData": {".dockerconfigjson": text}}
-        for text in ("", "{}", "[]", "1", '"a"', "true", "null", "x", "{", " ", '{"a":1}')
+        for text in (
+            *("", "{}", "[]", "1", '"a"', "true", "null", "x", "{", " ", '{"a":1}'),
+            *('{"a":1,}', '{"a" 1}', "{'a':1}", "{} {}"),
+        )
     ),
 ]
 CONFIG_MAPS: list[Obj] = [

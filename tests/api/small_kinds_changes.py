@@ -87,6 +87,17 @@ STATUS_UPDATED: list[tuple[str, Obj, Obj]] = [
         *("service", {"spec": BALANCED}),
         {"status": {"loadBalancer": {"ingress": [{"ip": "1.2.3.4"}, {"hostname": "a.b"}]}}},
     ),
+    (
+        *("service", {"spec": BALANCED}),
+        {"status": {"loadBalancer": {"ingress": [{"ip": "001.2.3.4"}]}}},
+    ),
+    ("claim", {"spec": CLAIM}, {"status": {"allocatedResources": {"storage": "-5"}}}),
+    ("claim", {"spec": CLAIM}, {"status": {"allocatedResources": {"cpu": "1"}}}),
+    ("claim", {"spec": CLAIM}, {"status": {"allocatedResourceStatuses": {"storage": "Big"}}}),
+    (
+        *("claim", {"spec": CLAIM}),
+        {"status": {"allocatedResourceStatuses": {"storage": "NodeResizePending"}}},
+    ),
     ("claim", {"spec": CLAIM}, BOUND),
     ("claim", {"spec": CLAIM}, {"status": {"capacity": {"storage": "-5"}}}),
     ("claim", {"spec": CLAIM}, {"spec": {"volumeName": "v"}}),
@@ -96,6 +107,7 @@ STATUS_UPDATED: list[tuple[str, Obj, Obj]] = [
 CLAIM_GROWTH: list[Obj] = [
     {"spec": {"resources": {"requests": {"storage": "2Gi"}}}},
     {"spec": {"resources": {"requests": {"storage": "512Mi"}}}},
+    {"spec": {"resources": None}},
     {"spec": {"volumeAttributesClassName": "gold"}},
     {"spec": {"accessModes": ["ReadWriteMany"]}},
     {"spec": {"volumeMode": "Block"}},

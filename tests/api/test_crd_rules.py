@@ -226,6 +226,15 @@ def test_definitions_are_changed_alike(http: RawHttp) -> None:
         "wrong rule": {"versions": [version(rule("self.nope"))]},
         "new format": {"versions": [version(of_spec(a={"type": "string", "format": "odd"}))]},
         "preserve": {"preserveUnknownFields": True},
+        "no certificate": {
+            "conversion": {
+                "strategy": "Webhook",
+                "webhook": {
+                    "conversionReviewVersions": ["v1"],
+                    "clientConfig": {"url": "https://a.example.com", "caBundle": "YWJj"},
+                },
+            }
+        },
     }
     pairs = {}
     for title, change in changes.items():

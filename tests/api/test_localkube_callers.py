@@ -62,6 +62,15 @@ def test_a_token_says_who_calls(local: ControlPlane, token: str) -> None:
     assert ask(local, None, WHO, "nonsense", {}).code == 401
 
 
+def test_of_two_tokens_the_first_says_who_calls(local: ControlPlane, token: str) -> None:
+    other = [("Authorization", "Bearer nonsense")]
+    with closing(Asker(local, None, token)) as good, closing(Asker(local, None)) as bad:
+        again = [*other, ("Authorization", f"Bearer {token}")]
+
+        assert good.ask("POST", WHO, {}, headers=other).code == 201
+        assert bad.ask("POST", WHO, {}, headers=again).code == 401
+
+
 def test_a_certificate_goes_before_a_token(local: ControlPlane, token: str) -> None:
     assert name(local, local.certificate("ann"), token) == "ann"
 

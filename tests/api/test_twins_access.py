@@ -71,6 +71,9 @@ REQUESTS = (
     ("POST", f"/api/v1/namespaces/{ONE}/pods/x/binding"),
     ("POST", f"/api/v1/namespaces/{ONE}/pods/x/eviction"),
     ("GET", f"/api/v1/namespaces/{ONE}/pods/x/log"),
+    ("GET", f"/api/v1/namespaces/{ONE}/pods/x//log"),
+    ("GET", f"/api/v1/namespaces/{ONE}//pods"),
+    ("GET", f"/api/v1/proxy/namespaces/{ONE}/pods/x"),
     ("GET", "/apis/nowhere/v1/things"),
     ("GET", "/apis/nowhere/v1/namespaces/a/things/b"),
     ("GET", "/apis/batch/v1/bars"),
@@ -123,7 +126,10 @@ async def test_nobody_gets_far(twin_planes: Planes, world: Twins) -> None:
             bearer = {"Authorization": f"Bearer {token}"}
             await nobody.same("GET", "/api/v1/namespaces", headers=bearer)
             await nobody.same("GET", "/healthz", headers=bearer)
+        for path in ("api?", "version?", "none?", "api/v1/namespaces?", "api/v1/pods?watch=1&"):
+            await nobody.same("GET", f"/{path}timeout=odd")
         await nobody.same("GET", "/api", headers={"Authorization": "Basic YTpi"})
+        await nobody.same("GET", "/api", headers={"Authorization": "Bearer  x"})
         await nobody.same("GET", "/api", headers={"Impersonate-User": "x"})
         nobody.differing.check()
 
@@ -142,6 +148,9 @@ async def test_nobody_gets_far(twin_planes: Planes, world: Twins) -> None:
         {"Impersonate-User": "ann", "Impersonate-Extra-Scopes": "view"},
         {"Impersonate-User": "ann", "Impersonate-Extra-Scopes": "edit"},
         {"Impersonate-User": "ann", "Impersonate-Extra-Other": "view"},
+        {"Impersonate-User": "ann", "Impersonate-Extra-Sco%70es": "view"},
+        {"Impersonate-User": "ann", "Impersonate-Extra-Sco%70es%zz": "view"},
+        {"Impersonate-User": "ann "},
         {"Impersonate-Extra-Scopes": "view"},
         {"Impersonate-Uid": "u1"},
         {"Impersonate-User": f"system:serviceaccount:{ONE}:robot"},
@@ -192,6 +201,16 @@ async def test_questions_about_access_are_answered(ann: Twins, world: Twins, spe
         await world.post(local, whole, adapt=in_order)
 
 
+@pytest.mark.parametrize(
+    "metadata", [{"namespace": ONE}, {"namespace": TWO}, {"uid": "u"}], ids=str
+)
+async def test_questions_lose_what_only_the_server_sets(world: Twins, metadata: Obj) -> None:
+    attributes = {"verb": "get", "resource": "pods", "namespace": ONE}
+    spec = {"user": "nobody", "resourceAttributes": attributes}
+    for path in ("subjectaccessreviews", f"namespaces/{ONE}/localsubjectaccessreviews"):
+        await world.post(f"{REVIEWS}/{path}", {"metadata": metadata, "spec": spec})
+
+
 def in_order(body: Any) -> None:
     """Sort what the real server says in any order: roles that are not there."""
     status = body.get("status") if isinstance(body, dict) else None
@@ -217,18 +236,29 @@ async def test_rules_of_somebody_are_listed(ann: Twins, world: Twins) -> None:
 
 
 RULE = {"verbs": ["get"], "apiGroups": ["batch"], "resources": ["jobs"]}
+BOUND = (
+    ("ClusterRole", "access-star"),
+    ("ClusterRole", "access-reader"),
+    ("ClusterRole", "access-half"),
+    ("ClusterRole", "none"),
+    ("ClusterRole", ""),
+    ("ClusterRole", "a/b"),
+    ("Role", "access-local"),
+)
 
 
-@pytest.mark.parametrize("user", ["maker", "escalator", "binder", "half"])
+@pytest.mark.parametrize("user", ["maker", "escalator", "namer", "binder", "half", "changer"])
 async def test_nobody_gives_more_than_they_have(
     twin_planes: Planes, world: Twins, user: str
 ) -> None:
-    async with Twins(twin_planes, user=user, groups=("makers",)) as maker:
+    groups = ("makers",) if user != "changer" else ()
+    async with Twins(twin_planes, user=user, groups=groups) as maker:
         for number, rules in enumerate(
             (
                 [RULE],
                 [{**RULE, "verbs": ["*"]}],
                 [{"verbs": ["get"], "nonResourceURLs": ["/x"]}],
+                [{"verbs": []}],
             )
         ):
             name = f"{user}-{number}"
@@ -242,12 +272,10 @@ async def test_nobody_gives_more_than_they_have(
             }
             path = f"{RBAC}/clusterroles/{name}"
             await maker.same("PATCH", path, whole, content_type=APPLY, query=query)
-        for role in ("access-star", "access-reader", "access-half", "none"):
-            reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole"}
-            body = {
-                "metadata": {"name": f"{user}-{role}"},
-                "roleRef": {**reference, "name": role},
-            }
+            await maker.same("PUT", path, whole, query={"dryRun": "All"})
+        for kind, role in BOUND:
+            reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": role}
+            body = {"metadata": {"name": f"{user}-bound"}, "roleRef": reference}
             for path in ("clusterrolebindings", f"namespaces/{ONE}/rolebindings"):
                 await maker.post(
                     f"{RBAC}/{path}", body, query={"dryRun": "All"}, any_order=True
@@ -274,6 +302,25 @@ async def test_service_accounts_show_tokens(
         await robot.get(f"/api/v1/namespaces/{place}/pods", headers=bearer)
         await robot.get("/apis/batch", headers=bearer)
         robot.differing.check()
+
+
+@pytest.mark.parametrize("path", ["/.well-known/openid-configuration", "/openid/v1/jwks"])
+async def test_the_issuer_of_tokens_tells_about_itself(
+    world: Twins, ann: Twins, path: str
+) -> None:
+    for accept in ("*/*", "application/json", "application/jwk-set+json"):
+        await world.get(path, accept=accept, adapt=without_issuer)
+    await world.get(f"{path}/", accept="*/*", adapt=without_issuer)
+    await world.same("POST", path, {})
+    await ann.get(path)
+
+
+def without_issuer(body: Any) -> None:
+    """Take out who each server says that it is."""
+    for name in ("issuer", "jwks_uri"):
+        assert body.pop(name, "https://").startswith("https://")
+    for key in body.get("keys", ()):
+        assert all(len(key.pop(name)) == 43 for name in ("kid", "x", "y"))
 
 
 def without_audiences(body: Any) -> None:

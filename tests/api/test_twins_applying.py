@@ -161,6 +161,8 @@ async def test_lists_of_a_job_are_merged_by_their_keys(twins: Twins, place: str)
     await twins.apply(path, body, "three")
     body["spec"] = {"template": {"spec": {"containers": [{"image": "x"}]}}}
     await twins.apply(path, body, "three")
+    body["metadata"] = {"name": "j", "finalizers": [1]}
+    await twins.apply(path, body, "three")
     await twins.get(path)
 
 
@@ -212,7 +214,9 @@ async def test_config_maps_are_written_by_chance(twins: Twins, place: str) -> No
             manager = chance.random.choice(("one", "two"))
             if chance.random.random() < 0.6:
                 force = chance.random.choice(("true", "false"))
-                await twins.apply(path, body, manager, force=force)
+                query = {"fieldManager": manager, "force": force}
+                # Upstream tells of the other managers in any order.
+                await twins.patch(path, body, APPLY, query=query, any_order=True)
             else:
                 query = {"fieldManager": manager}
                 await twins.patch(path, {"data": data}, MERGE, query=query)

@@ -11,7 +11,15 @@ from jobferry.objects import Obj
 from tests.api import crd_object_cases
 from tests.api.crd_definition_cases import all_definitions, crd, of_spec, version
 from tests.api.crd_object_cases import RULED_BODIES, SCALED_BODIES, THING_BODIES, UPDATES
-from tests.api.twins import MERGE, PARTIAL_LIST, STRATEGIC, TABLE, Both, Twins
+from tests.api.twins import (
+    JSON_PATCH,
+    MERGE,
+    PARTIAL_LIST,
+    STRATEGIC,
+    TABLE,
+    Both,
+    Twins,
+)
 
 pytestmark = [pytest.mark.kube, pytest.mark.timeout(120)]
 
@@ -115,6 +123,44 @@ async def test_names_may_be_taken(twins: Twins, group: str) -> None:
     await twins.get(f"/apis/{group}/v1/gadgets")
 
 
+async def test_names_that_become_free_are_given_away(twins: Twins, group: str) -> None:
+    first, second = (
+        moved(crd(names={"plural": plural, "kind": "Widget"}), group)
+        for plural in ("gadgets", "gizmos")
+    )
+    await established(twins, first)
+    await twins.post(CRDS, second, adapt=settled)
+    await twins.same("DELETE", f"{CRDS}/{first['metadata']['name']}", adapt=settled)
+    await serving(twins, f"/apis/{group}/v1/gizmos", 200)
+
+
+NO_VERSIONS: tuple[tuple[str, Any], ...] = (
+    (MERGE, {"spec": {"versions": None}}),
+    (STRATEGIC, {"spec": {"versions": None}}),
+    (JSON_PATCH, [{"op": "remove", "path": "/spec/versions"}]),
+    (JSON_PATCH, [{"op": "replace", "path": "/spec/versions", "value": None}]),
+    (MERGE, {"spec": {"versions": [None]}}),
+    (MERGE, {"spec": None}),
+)
+
+
+async def test_a_definition_never_comes_to_have_no_versions(twins: Twins, group: str) -> None:
+    definition = moved(crd(), group)
+    path = f"{CRDS}/{definition['metadata']['name']}"
+    empty = copy.deepcopy(definition)
+    empty["spec"]["versions"] = None
+    await twins.apply(path, empty)
+    await established(twins, definition)
+    await twins.apply(path, empty, force="true")
+    empty["metadata"]["resourceVersion"] = (await twins.ask("GET", path)).each(
+        "metadata", "resourceVersion"
+    )
+    await twins.same("PUT", path, empty)
+    for kind, patch in NO_VERSIONS:
+        await twins.patch(path, patch, kind)
+    await twins.patch(f"{path}/status", {"spec": {"versions": None}}, adapt=settled)
+
+
 async def test_deleting_a_definition_deletes_its_objects(
     twins: Twins, place: str, group: str
 ) -> None:
@@ -137,6 +183,14 @@ async def test_deleting_a_definition_deletes_its_objects(
 # -- objects ----------------------------------------------------------------------------------------
 
 
+APPLIED: list[Obj] = [
+    {"kept": {"other": 1, "known": {"a": 1, "b": 1}}},
+    {"kept": {"known": {"c": 1}}},
+    *({"kept": 1}, {"kept": {"known": 1}}, {"loose": 1}, {"object": [1]}, {"any": [1]}),
+    *({"amount": "5%"}, {"amount": {"a": 1}}, {"amount": 1.5}, {"set": [1]}, {"zz": 1}),
+]
+
+
 async def test_objects_are_created_or_refused(twins: Twins, place: str, group: str) -> None:
     definition = moved(crd_object_cases.THINGS, group)
     await established(twins, definition)
@@ -148,6 +202,13 @@ async def test_objects_are_created_or_refused(twins: Twins, place: str, group: s
         if title in UNTRACKED:
             continue
         await twins.post(path, body, title=title, query=query, any_order=True)
+    twice = '"spec":{"any":{"a":1}},"spec":{"any":{"b":1,"b":2}}'
+    text = f'{{"apiVersion":"{group}/v1","kind":"Thing","metadata":{{"name":"twice"}},{twice}}}'
+    await twins.post(path, text, title="fields that are there twice")
+    for index, spec in enumerate(APPLIED):
+        body = in_group(crd_object_cases.thing(spec=spec), group, f"ap{index}")
+        validation = ("Strict", "Warn")[index % 2]
+        await twins.apply(f"{path}/ap{index}", body, fieldValidation=validation)
 
 
 async def test_rules_are_evaluated(twins: Twins, place: str, group: str) -> None:
@@ -238,6 +299,10 @@ async def test_custom_objects_are_written(twins: Twins, place: str, group: str) 
     await twins.patch(f"{here}/status", {"spec": {"n": 4}, "status": {"s": "y"}}, MERGE)
     await twins.patch(f"{here}/status", {"status": {"s": 1}}, MERGE)
     await twins.patch(here, {"kind": "Odd"}, MERGE)
+    others: tuple[Any, ...] = ([1, ["a"]], [], "a", 1, None, {}, {"spec": {}})
+    for other in others:
+        whole = [{"op": "replace", "path": "", "value": other}]
+        await twins.patch(here, whole, "application/json-patch+json", title=f"{other}")
     await twins.apply(here, {**head, "metadata": {"name": "a"}, "spec": {"n": 9}}, "one")
     await twins.apply(
         here, {**head, "metadata": {"name": "a"}, "spec": {"n": 9}}, "one", force="true"
@@ -258,6 +323,44 @@ async def test_custom_objects_are_written(twins: Twins, place: str, group: str) 
     await twins.same("DELETE", here, {"propagationPolicy": "Foreground"})
     await twins.same("DELETE", f"{path}/b")
     await twins.same("DELETE", path)
+
+
+async def test_objects_follow_a_definition_that_changes(
+    twins: Twins, place: str, group: str
+) -> None:
+    fields: Obj = {"a": {"type": "string"}, "gone": {"type": "integer"}}
+    definition = moved(
+        crd(versions=[version(of_spec(**fields)), version(of_spec(**fields), "v2")]), group
+    )
+    await established(twins, definition)
+    one, two = (f"/apis/{group}/{each}/namespaces/{place}/widgets" for each in ("v1", "v2"))
+    head = {"apiVersion": f"{group}/v1", "kind": "Widget"}
+    await twins.post(one, {**head, "metadata": {"name": "a"}, "spec": {"a": "x", "gone": 1}})
+    watch = {"watch": "true", "timeoutSeconds": "60"}
+    watches = [twins.ask("GET", path, query=watch) for path in (one, two)]
+    watching = asyncio.gather(*watches)
+    default = {"type": "integer", "default": 7}
+    changed = [
+        version(of_spec(a=fields["a"], new=default)) | {"storage": False},
+        version(of_spec(a=fields["a"], new={"type": "integer"}), "v2") | {"storage": True},
+    ]
+    here = f"{CRDS}/{definition['metadata']['name']}"
+    for category in map("c{}".format, range(TRIES)):
+        # A watch may begin after a change: the next one ends it.
+        spec = {"versions": changed, "names": {"categories": [category]}}
+        await twins.patch(here, {"spec": spec}, adapt=settled)
+        if (await asyncio.wait({watching}, timeout=0.2))[0]:
+            break
+    assert watching.done()
+    await twins.soon_same("GET", f"{one}/a")
+    await twins.soon_same("GET", f"{two}/a")
+    await twins.soon_same("GET", two, accept=TABLE)
+    await twins.patch(f"{two}/a", {"spec": {"a": "y"}})
+    await twins.soon_same("GET", f"{one}/a")
+    changed[0]["served"] = False
+    await twins.patch(here, {"spec": {"versions": changed}}, adapt=settled)
+    await serving(twins, one, 404)
+    await twins.soon_same("GET", f"{two}/a")
 
 
 async def test_an_object_is_served_in_several_versions(

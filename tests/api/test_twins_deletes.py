@@ -4,12 +4,16 @@ import pytest
 
 from jobferry.objects import Obj
 from tests.api.job_bodies import job
-from tests.api.twins import JSON_PATCH, Twins
+from tests.api.twins import JSON_PATCH, PARTIAL, Twins
 
 pytestmark = [pytest.mark.kube, pytest.mark.timeout(60)]
 
 NAMESPACES = "/api/v1/namespaces"
 POLICIES = ("Foreground", "Background", "Orphan")
+TEMPLATE = {
+    "metadata": {"labels": {"a": "b"}},
+    "spec": {"containers": [{"name": "a", "image": "a"}]},
+}
 
 
 def maps(place: str, *parts: str) -> str:
@@ -92,6 +96,9 @@ async def test_options_in_bodies_are_read_alike(twins: Twins, place: str, option
         {"dryRun": "All"},
         {"dryRun": "Odd"},
         {"preconditions": "x"},
+        {"uid": "x"},
+        {"uid": ""},
+        {"resourceVersion": "1"},
         *({"propagationPolicy": each} for each in POLICIES),
     ],
     ids=str,
@@ -147,6 +154,31 @@ async def test_jobs_wait_for_what_is_theirs(
     await twins.patch(path, {"spec": {"parallelism": 3}})
     await twins.patch(path, {"metadata": {"finalizers": None}})
     await twins.get(path)
+
+
+@pytest.mark.parametrize("policy", [*POLICIES, None])
+@pytest.mark.parametrize("kind", ["events", "replicationcontrollers"])
+async def test_some_kinds_have_no_dependents_and_some_leave_them(
+    twins: Twins, place: str, kind: str, policy: str | None
+) -> None:
+    bodies: dict[str, Obj] = {
+        "events": {"involvedObject": {"namespace": place}},
+        "replicationcontrollers": {"spec": {"selector": {"a": "b"}, "template": TEMPLATE}},
+    }
+    collection = f"{NAMESPACES}/{place}/{kind}"
+    await twins.ask("POST", collection, {"metadata": {"name": "x"}, **bodies[kind]})
+    options = {"propagationPolicy": policy} if policy else None
+    adapt = without_defaults if kind == "replicationcontrollers" else None
+    await twins.same("DELETE", f"{collection}/x", options, adapt=adapt)
+    await twins.get(f"{collection}/x", accept=PARTIAL, adapt=adapt)
+
+
+def without_defaults(body: Obj) -> None:
+    """Leave of an object only what holds it: a kind that is merely stored here gets no defaults."""
+    if body["kind"] != "Status":
+        body["metadata"] = {"finalizers": body["metadata"].get("finalizers")}
+        body.pop("spec", None)
+        body.pop("status", None)
 
 
 async def test_objects_go_with_their_last_finalizer(twins: Twins, place: str) -> None:

@@ -47,6 +47,9 @@ async def test_groups_that_are_served_whole_are_described_alike(
 @pytest.mark.parametrize("path", PARTLY)
 async def test_resources_that_are_served_are_described_alike(twins: Twins, path: str) -> None:
     theirs, mine = sides(await twins.ask("GET", path))
+    assert [each for each in theirs if each != "resources"] == [
+        each for each in mine if each != "resources"
+    ]
     known = {each["name"]: each for each in theirs["resources"]}
     for each in mine["resources"]:
         assert each == known[each["name"]]
@@ -157,7 +160,14 @@ async def test_openapi_describes_the_same_fields(twins: Twins, path: str) -> Non
     "path",
     [
         *("/healthz", "/livez", "/readyz", "/healthz/ping", "/livez/ping", "/readyz/ping"),
-        *("/version/", "/openapi/v3/apis/nowhere/v1", "/openapi/v4", "/openapi"),
+        *(
+            "/version/",
+            "/openapi/v3/apis/nowhere/v1",
+            "/openapi/v4",
+            "/openapi",
+            "/openapi/v3/",
+        ),
+        *("/healthz/", "/healthz/none", "/livez/ping/x", "/metrics/"),
     ],
 )
 async def test_other_paths_are_answered_alike(twins: Twins, path: str) -> None:

@@ -133,8 +133,40 @@ async def test_yaml_is_read_as_json_is(twins: Twins, place: str) -> None:
         "metadata: {name: i}\nimmutable: 'yes'",
         "metadata: {name: j}\ndata: {a: 0x10, b: 010, c: 1_000}",
         '{metadata: {name: k}, data: {a: "\\u00e9"}}',
+        "%YAML 1.2\n---\nmetadata: {name: l}",
+        "metadata: {name: m}\ndata: {a: b, a: c}\n---\nx: y",
+        "metadata: {name: n}\ndata: {a: .inf}",
+        "metadata: {name: o}\ndata: {~: a}",
+        "metadata: {name: p}\ndata: *x",
+        "metadata: {name: q}\ndata: !own {a: !own 1, b: !!binary //8=}",
+        "metadata: {name: r}\ndata: {a: !!int x}",
+        "metadata: {name: s}\ndata: [a, b",
+        "kind: List\napiVersion: v1\nitems: []",
     ):
         await twins.same("POST", maps(place), text, content_type=YAML, title=text)
+
+
+@pytest.mark.parametrize("query", [{}, {"pretty": "true"}, {"pretty": "0"}], ids=str)
+@pytest.mark.parametrize("agent", ["curl/8.5.0", "kubectl/v1.35.8"])
+async def test_answers_are_laid_out_alike(
+    twins: Twins, place: str, query: dict[str, str], agent: str
+) -> None:
+    for path in (maps(place), maps(place, "none"), "/api/v1/nothing", "/api", "/apis/batch/v1"):
+        both = await twins.ask("GET", path, query=query, headers={"User-Agent": agent})
+        theirs, mine = (
+            (each.body.count(b"\n"), each.body.endswith(b"\n"))
+            for each in (both.real, both.ours)
+        )
+        assert mine == theirs, path
+
+
+async def test_answers_say_which_request_they_answer(twins: Twins) -> None:
+    for path in ("/api/v1/namespaces/default", "/api/v1/namespaces/none", "/healthz", "/none"):
+        both = await twins.ask("GET", path, headers={"Audit-ID": "one-two"})
+        known = {"audit-id", "date", "cache-control", "content-type", "x-content-type-options"}
+        theirs, mine = (known & each.headers.keys() for each in (both.real, both.ours))
+        assert mine == theirs, path
+        assert both.ours.headers["audit-id"] == "one-two"
 
 
 # -- limits -----------------------------------------------------------------------------------------

@@ -88,6 +88,32 @@ async def test_patches_made_by_chance(twins: Twins, place: str) -> None:
         await patched(twins, place, TYPES[kind], resource, patch)
 
 
+ODD_SPECS: list[Obj] = [
+    {"parallelism": 3_000_000_000},
+    {"parallelism": 2**32 + 1, "suspend": True},
+    {"parallelism": 2.0},
+    {"parallelism": 2**63},
+    {"parallelism": 1.5},
+    {"activeDeadlineSeconds": 2**63},
+    {"template": {"metadata": {"creationTimestamp": "x"}, "spec": 1}},
+    {"template": {"metadata": {"creationTimestamp": 1}}},
+]
+
+
+async def test_values_that_a_type_has_no_room_for(twins: Twins, place: str) -> None:
+    path = f"/apis/batch/v1/namespaces/{place}/jobs"
+    pod = {"restartPolicy": "Never", "containers": [{"name": "a", "image": "a"}]}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}}
+    await twins.ask("POST", path, {**job, "spec": {"template": {"spec": pod}}})
+    for spec in ODD_SPECS:
+        for kind in (MERGE, STRATEGIC, APPLY):
+            body = {**job, "spec": spec} if kind == APPLY else {"spec": spec}
+            query = {"dryRun": "All", "fieldManager": "m", "force": "true"}
+            query = query if kind == APPLY else {"dryRun": "All"}
+            title = f"{kind} {spec}"
+            await twins.patch(f"{path}/j", body, kind, title=title, query=query, any_order=True)
+
+
 @pytest.mark.parametrize("kind", [JSON_PATCH, MERGE, STRATEGIC, APPLY])
 @pytest.mark.parametrize(
     "body",

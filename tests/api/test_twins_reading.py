@@ -152,6 +152,7 @@ async def test_pages_follow_each_other(
         {"continue": "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6LTF9"},
         {"continue": "e30"},
         {"continue": "eyJ2IjoieCJ9"},
+        {"continue": "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6OTk5OTk5OTksInN0YXJ0IjoibTEifQ"},
         {"resourceVersion": "0"},
         {"resourceVersion": "abc"},
         {"resourceVersion": "-1"},
@@ -159,6 +160,7 @@ async def test_pages_follow_each_other(
         {"resourceVersion": "0", "limit": "2"},
         {"resourceVersion": "0", "resourceVersionMatch": "Exact"},
         {"resourceVersion": "0", "resourceVersionMatch": "NotOlderThan"},
+        {"resourceVersion": "0", "resourceVersionMatch": "NotOlderThan", "limit": "2"},
         {"resourceVersion": "99999999", "resourceVersionMatch": "Exact"},
         {"resourceVersion": "1", "resourceVersionMatch": "Odd"},
         {"resourceVersionMatch": "Exact"},
@@ -265,6 +267,11 @@ async def test_forms_of_answers_are_chosen_alike(twins: Twins, place: str, accep
     await twins.get(maps(place, "none"), accept=accept)
     await twins.post(maps(place), {"metadata": {"name": "n"}}, accept=accept)
     await twins.same("DELETE", maps(place, "n"), accept=accept)
+    may_look = {"spec": {"nonResourceAttributes": {"path": "/", "verb": "get"}}}
+    reviews = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+    await twins.post(reviews, may_look, accept=accept)
+    binding = {"metadata": {"name": "none"}, "target": {"name": "n"}}
+    await twins.post(f"{CORE}/namespaces/{place}/pods/none/binding", binding, accept=accept)
 
 
 @pytest.mark.parametrize("include", ["None", "Metadata", "Object", "Odd", ""])

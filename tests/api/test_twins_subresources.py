@@ -11,6 +11,7 @@ from tests.api.twins import APPLY, JSON_PATCH, STRATEGIC, TABLE, Twins
 pytestmark = [pytest.mark.kube, pytest.mark.timeout(60)]
 
 NAMESPACES = "/api/v1/namespaces"
+CONTAINER = {"name": "a", "image": "a"}
 
 
 def pods_in(place: str, *parts: str) -> str:
@@ -23,7 +24,7 @@ def jobs_in(place: str, *parts: str) -> str:
 
 async def make_pod(twins: Twins, place: str, name: str = "p", **more: Any) -> str:
     labels = more.pop("labels", {})
-    spec = {"containers": [{"name": "a", "image": "a"}], **more}
+    spec = {"containers": [CONTAINER], **more}
     body = {"metadata": {"name": name, "labels": labels}, "spec": spec}
     await twins.post(pods_in(place), body)
     return pods_in(place, name)
@@ -219,6 +220,9 @@ def without_token(body: Any) -> None:
         {"boundObjectRef": {"kind": "Secret", "apiVersion": "v1", "name": "none"}},
         {"boundObjectRef": {"kind": "Node", "apiVersion": "v1", "name": "none"}},
         {"boundObjectRef": {"kind": "Job", "apiVersion": "batch/v1", "name": "x"}},
+        {"boundObjectRef": {"kind": "Pod", "apiVersion": "a/b/c", "name": "x"}},
+        {"boundObjectRef": {"kind": "Pod", "apiVersion": "v1", "name": "a/b"}},
+        {"boundObjectRef": {"kind": "Pod", "apiVersion": "v1"}},
         {"unknown": 1},
         {"audiences": "x"},
     ],
@@ -230,3 +234,69 @@ async def test_tokens_are_given_alike(twins: Twins, place: str, spec: Obj) -> No
     await twins.post(path, {"spec": spec}, adapt=without_token)
     await twins.post(path, {"spec": spec}, adapt=without_token, query={"dryRun": "All"})
     await twins.post(path.replace("default", "none"), {"spec": spec})
+    await twins.post(f"{path}/more", {"spec": spec})
+
+
+async def test_what_is_posted_to_a_subresource_belongs_to_a_namespace_that_stays(
+    twins: Twins, place: str
+) -> None:
+    await make_pod(twins, place)
+    target = {"kind": "Node", "name": "n"}
+    posts: tuple[tuple[str, Obj], ...] = (
+        ("pods/p/binding", {"metadata": {"name": "p"}, "target": target}),
+        ("bindings", {"metadata": {"name": "p"}, "target": target}),
+        ("bindings", {"target": target}),
+        ("pods/p/eviction", {"metadata": {"name": "p"}}),
+        ("pods/none/eviction", {"metadata": {"name": "p"}}),
+        ("serviceaccounts/default/token", {"spec": {"expirationSeconds": 1}}),
+    )
+    for path, body in posts:
+        whole = {**body, "metadata": {**body.get("metadata", {}), "namespace": "elsewhere"}}
+        await twins.post(f"{NAMESPACES}/{place}/{path}", whole)
+        await twins.post(f"{NAMESPACES}/none/{path}", body)
+    await twins.post(f"{NAMESPACES}/{place}/bindings", {"target": target})
+    await twins.ask("DELETE", f"{NAMESPACES}/{place}")
+    for path, body in posts:
+        await twins.post(f"{NAMESPACES}/{place}/{path}", body)
+
+
+async def test_only_a_binding_of_the_pod_itself_takes_the_zone_of_the_node(
+    twins: Twins, place: str
+) -> None:
+    node = {"name": f"zoned-{place}", "labels": {"topology.kubernetes.io/zone": "z"}}
+    await twins.ask("POST", "/api/v1/nodes", {"metadata": node})
+    path = await make_pod(twins, place)
+    body = {"metadata": {"name": "p"}, "target": {"kind": "Node", "name": node["name"]}}
+    await twins.post(f"{NAMESPACES}/{place}/bindings", body)
+    await twins.get(path)
+
+
+# -- scale ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("where", "selector"),
+    [
+        ("/apis/apps/v1/namespaces/{}/replicasets", {"matchLabels": {"a": "b"}}),
+        ("/apis/apps/v1/namespaces/{}/statefulsets", {"matchLabels": {"a": "b"}}),
+        ("/api/v1/namespaces/{}/replicationcontrollers", {"a": "b"}),
+    ],
+)
+async def test_stored_kinds_are_scaled_alike(
+    twins: Twins, place: str, where: str, selector: Obj
+) -> None:
+    pods = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [CONTAINER]}}
+    spec = {"replicas": 2, "selector": selector, "template": pods}
+    await twins.ask("POST", where.format(place), {"metadata": {"name": "r"}, "spec": spec})
+    path = f"{where.format(place)}/r/scale"
+    await twins.get(path)
+    scale = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "r"}}
+    for count in (3, -3, 0):
+        await twins.patch(path, {"spec": {"replicas": count}})
+        await twins.apply(path, {**scale, "spec": {"replicas": count + 1}})
+        await twins.same("PUT", path, {**scale, "spec": {"replicas": count + 2}})
+        await twins.apply(path, {**scale, "spec": {"replicas": count + 3}}, force="true")
+    await twins.same("PUT", path, {**scale, "metadata": {"name": "r", "resourceVersion": "1"}})
+    await twins.same("PUT", path, {**scale, "metadata": {"name": "other"}})
+    await twins.same("DELETE", path)
+    await twins.get(path.replace("/r/", "/none/"))

@@ -3,6 +3,8 @@
 import pytest
 
 from jobferry.objects import Obj
+from tests.api.conftest import Planes
+from tests.api.raw_http import RawHttp
 from tests.api.twins import MERGE, Each, Twins, changed
 
 pytestmark = [pytest.mark.kube, pytest.mark.timeout(60)]
@@ -230,6 +232,10 @@ async def test_some_kinds_may_be_created_by_replacing(twins: Twins, place: str) 
     leases = f"/apis/coordination.k8s.io/v1/namespaces/{place}/leases"
     await twins.same("PUT", f"{leases}/a", {"metadata": {"name": "a"}, "spec": {}})
     await twins.same("PUT", f"{leases}/a", {"metadata": {"name": "a"}, "spec": {}})
+    for number, version in enumerate(("5", "0", "odd")):
+        based = {"metadata": {"name": f"v{number}", "resourceVersion": version}}
+        await twins.same("PUT", f"{leases}/v{number}", based, query={"dryRun": "All"})
+        await twins.same("PUT", f"{leases}/v{number}", based)
     events = f"{NAMESPACES}/{place}/events"
     body = {"metadata": {"name": "a"}, "involvedObject": {"namespace": place}}
     await twins.same("PUT", f"{events}/a", body)
@@ -278,6 +284,8 @@ async def test_some_kinds_may_be_created_by_replacing(twins: Twins, place: str) 
         ("DELETE", "/api/v1/namespaces"),
         ("OPTIONS", "/api/v1/namespaces/default/configmaps"),
         ("TRACE", "/api/v1/namespaces/default/configmaps"),
+        ("OPTIONS", "/apis/batch"),
+        ("OPTIONS", "/apis/batch/v1"),
         ("GET", "/api/v1/namespaces/default/pods/x/binding"),
         ("GET", "/api/v1/namespaces/default/pods/x/eviction"),
         ("GET", "/api/v1/namespaces/x/finalize"),
@@ -296,6 +304,11 @@ async def test_some_kinds_may_be_created_by_replacing(twins: Twins, place: str) 
         ("GET", "/api/v1/namespaces/%64efault"),
         ("GET", "/api/v1/namespaces/default%2Fpods"),
         ("GET", "/api/v1/namespaces/a%20b"),
+        ("GET", "/api/v1/namespaces/a%00b"),
+        ("GET", "/api/v1/namespaces/a%25b"),
+        ("GET", "/api/v1/namespaces/%2e%2e"),
+        ("DELETE", "/api/v1/namespaces/default/configmaps/%2e"),
+        ("GET", "/api/v1/namespaces/default/configmaps?labelSelector=%zz&limit=x;y"),
         ("GET", "/api/v1/namespaces/default/configmaps/a%2fb"),
         ("GET", "/api/v1/watch/namespaces/default/configmaps/zz?timeoutSeconds=1"),
         ("GET", "/api/v1/watch/namespaces/default/configmaps?timeoutSeconds=1"),
@@ -307,6 +320,17 @@ async def test_where_there_is_nothing_that_is_said_alike(
     twins: Twins, method: str, path: str
 ) -> None:
     await twins.same(method, path, {} if method in ("POST", "PUT", "PATCH") else None)
+
+
+def test_few_paths_have_a_head_alone(twin_planes: Planes) -> None:
+    paths = ("/api", "/apis/batch/v1", "/version", "/healthz", "/none", "/api/v1/namespaces")
+    codes = []
+    for plane in twin_planes:
+        with RawHttp(plane.url, plane.folder) as server:
+            codes.append([server.ask("HEAD", path).code for path in (*paths, paths[-1] + "/x")])
+    real, ours = codes
+    assert ours == real
+    assert set(real) == {200, 404, 405}
 
 
 async def test_two_writers_may_not_both_win(twins: Twins, place: str) -> None:

@@ -72,6 +72,10 @@ REFUSED: list[tuple[str, str]] = [
     ("Job", '{"unknown":1,"spec":{"parallelism":"3"}}'),
     ("Job", '{"spec":{"podFailurePolicy":{"rules":[{"onExitCodes":{"values":["x"]}}]}}}'),
     ("Job", '{"spec":{"podFailurePolicy":{"rules":[{"onExitCodes":{"values":[1.5]}}]}}}'),
+    (
+        "Pod",
+        '{"metadata":{"name":"x"},"spec":{"containers":[{"name":"c","image":"i"}],"containers":[{"name":"d"}]}}',
+    ),
     ("Pod", _CONTAINER % '"resources":{"limits":{"cpu":"abc"}}'),
     ("Pod", _CONTAINER % '"resources":{"limits":{"cpu":""}}'),
     ("Pod", _CONTAINER % '"resources":{"limits":{"cpu":"1Zi"}}'),

@@ -35,8 +35,10 @@ def checked(patch: Any) -> Obj:
 
 
 def _merged(target: Any, patch: Any) -> Any:
-    if not (isinstance(target, dict) and isinstance(patch, dict)):
+    if not isinstance(target, dict):
         return _without_nulls(patch)
+    if not isinstance(patch, dict):
+        return patch  # a list, say: Kubernetes leaves the nulls in what replaces an object
     merged = target.copy()
     for key, value in patch.items():
         if value is None:

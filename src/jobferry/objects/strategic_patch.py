@@ -107,16 +107,16 @@ def _is_directive(value: Any) -> bool:
     return isinstance(value, dict) and _PATCH in value
 
 
-def _plain(value: Any) -> Any:
-    """Return what there was nothing to merge with, without nulls and directives."""
+def _plain(value: Any, *, nulls: bool = False) -> Any:
+    """Return what there was nothing to merge with, without directives and (unless told so) nulls."""
     if isinstance(value, dict):
         return {
-            key: _plain(member)
+            key: _plain(member, nulls=nulls)
             for key, member in value.items()
-            if member is not None and not _is_directive(member)
+            if (nulls or member is not None) and not _is_directive(member)
         }
     if isinstance(value, list):
-        return [_plain(item) for item in value if not _is_directive(item)]
+        return [_plain(item, nulls=nulls) for item in value if not _is_directive(item)]
     return value
 
 
@@ -144,7 +144,7 @@ def _merge_ordered(merged: Obj, patch: Obj, key: str, fields: Fields) -> str:
     if name not in patch:
         items = present
     elif name not in merged:
-        items = _plain(wanted)
+        items = _plain(wanted, nulls=True)  # Kubernetes forgets them here
     else:
         items = _merge_lists(present, wanted, field)
     _check_items(present, wanted)
@@ -177,12 +177,18 @@ def _check_order(wanted: Items, order: Items, identify: Identify) -> None:
     """Refuse a list whose items are not all in `order`, or in another sequence."""
     if not order:
         return
-    rest = map(identify, order)
-    if not all(identify(item) in rest for item in wanted if not _is_directive(item)):
-        raise CannotMerge(
-            f"The order in patch list:\n{govalues.text(wanted)}\n"
-            f" doesn't match {_SET_ORDER} list:\n{govalues.text(order)}\n"
-        )
+    rest = deque(map(identify, order))
+    for item in wanted:
+        if _is_directive(item) and (rest or item[_PATCH] == "delete"):
+            continue
+        while rest and rest[0] != identify(item):
+            rest.popleft()
+        if not rest:  # where Kubernetes does not look at directives either
+            raise CannotMerge(
+                f"The order in patch list:\n{govalues.text(wanted)}\n"
+                f" doesn't match {_SET_ORDER} list:\n{govalues.text(order)}\n"
+            )
+        rest.popleft()
 
 
 def _merge_lists(present: Items, wanted: Items, field: Field) -> Items:

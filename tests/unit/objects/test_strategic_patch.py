@@ -91,6 +91,7 @@ def ordered(field: str, *items: Any) -> dict[str, Any]:
         (spec(A, B), spec(D, {**A, "$patch": "delete"}, **ordered("containers", D)), spec(B, D)),
         (spec(A, B), spec(REPLACE, D, C, **ordered("containers", D, C)), spec(D, C)),
         ({"spec": {}}, spec(A, B, {**C, "$patch": "delete"}, **ordered("containers", A, B)), spec(A, B)),
+        ({"spec": {}}, spec({**A, "env": None}, **ordered("containers", A)), spec({**A, "env": None})),
         ({"spec": {}}, {"spec": ordered("containers", A)}, {"spec": {}}),
         (finalizers("a", "b"), {"metadata": ordered("finalizers", "b", "a", "c")}, finalizers("b", "a")),
         (finalizers("a", "b"), finalizers("c", **ordered("finalizers", "b", "c")), finalizers("a", "b", "c")),
@@ -135,6 +136,7 @@ FULL = spec(A, B) | finalizers("a", "b")
         (metadata(finalizers=None, **ordered("finalizers")), CannotMerge, "expected a []interface {}, but received a %!s(<nil>)"),
         (spec("x", **ordered("containers", A)), CannotMerge, "expected a map[string]interface {}, but received a string"),
         (spec(B, A, **ordered("containers", A, B)), CannotMerge, "The order in patch list:\n[map[name:b] map[name:a]]\n doesn't match $setElementOrder list:\n[map[name:a] map[name:b]]\n"),
+        (spec(A, REPLACE, **ordered("containers", A)), CannotMerge, "The order in patch list:\n[map[name:a] map[$patch:replace]]\n doesn't match $setElementOrder list:\n[map[name:a]]\n"),
         (metadata(ownerReferences=[], **ordered("ownerReferences")), CannotMerge, "no elements in any of the given slices"),
     ],
 )  # fmt: skip

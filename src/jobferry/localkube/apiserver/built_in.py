@@ -24,6 +24,7 @@ from jobferry.localkube.apiserver.strategies import (
     service,
     service_account,
     stored,
+    stored_scale,
 )
 from jobferry.localkube.apiserver.strategy import Strategy
 from jobferry.localkube.apiserver.types.codec import BuiltIn
@@ -251,6 +252,9 @@ _UNKNOWN_FIELDS = {
     "replicationcontrollers": "field label not supported: {0}",
     "resourceslices": "field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: {0}",
 }
+_PROPAGATION = {"replicationcontrollers": "Orphan"}
+"""Stored kinds whose dependents stay when a delete does not say."""
+_SCALED = frozenset({"replicationcontrollers", "replicasets", "statefulsets"})
 _RETURNED = frozenset(
     (
         *("persistentvolumes", "storageclasses", "csinodes", "csidrivers", "volumeattachments"),
@@ -271,15 +275,23 @@ def _stored() -> Iterator[Resource]:
                 has_status=has_status,
                 has_generation=has_status,
                 returns_deleted=plural in _RETURNED,
+                default_propagation=_PROPAGATION.get(plural, "Background"),
                 fields=_FIELDS.get(plural),
                 unknown_field=_UNKNOWN_FIELDS.get(plural, ""),
             ),
             namespaced=namespaced,
             short_names=(short_name,) if short_name else (),
             categories=categories,
-            subresources=_status(stored.status_strategy()) if has_status else None,
+            subresources=_stored_subresources(group, plural) if has_status else None,
             notice=f"nothing acts on {plural} here: localkube only stores them",
         )
+
+
+def _stored_subresources(group: str, plural: str) -> Mapping[str, Subresource]:
+    found = dict(_status(stored.status_strategy()))
+    if plural in _SCALED:
+        found["scale"] = stored_scale.scale(f"{group}/v1" if group else "v1")
+    return found
 
 
 def _status(strategy: Strategy) -> Mapping[str, Subresource]:

@@ -70,6 +70,15 @@ class Definitions:
             else:
                 self._serve(crd)
             self._look_at(crd["metadata"]["name"])
+            self._look_at_waiting(crd["spec"]["group"])
+
+    def _look_at_waiting(self, group: str) -> None:
+        """Look again at definitions that did not get their names: one may be free now."""
+        for entry in self._backend.storage.range(self._resource.prefix).entries:
+            crd = entry.object
+            waits = definition.condition(crd, "NamesAccepted") == "False"
+            if waits and crd["spec"]["group"] == group:
+                self._look_at(crd["metadata"]["name"])
 
     def _look_at(self, name: str) -> None:
         self._dirty[name] = None

@@ -21,10 +21,10 @@ class Documents:
     _kept: dict[GroupVersion, tuple[str, bytes]] = field(default_factory=dict)
     """Each document with the hash of what it was made of."""
 
-    def answer(self, call: Call, path: str) -> Answer:
-        """Answer with the list of documents, or with one of them."""
+    def answer(self, call: Call, path: str | None) -> Answer:
+        """Answer with the list of documents, or with the one that is at a path."""
         hashes = self._current()
-        if not path:
+        if path is None:
             return Answer(200, openapi.index(hashes))
         for group_version, tag in hashes.items():
             if openapi.path_of(*group_version) == path:

@@ -8,6 +8,15 @@ import orjson
 from jobferry.objects import Obj, govalues
 from jobferry.objects.gotext import quote
 
+# Go's JSON is safe inside HTML: "\u003cno value\u003e".
+_HTML = str.maketrans({mark: f"\\u{ord(mark):04x}" for mark in "<>&\u2028\u2029"})
+
+
+class Named(str):
+    """A text that in Go is pointed to, or has a type of its own: it is shown as JSON, not quoted."""
+
+    __slots__ = ()
+
 
 class Problem(NamedTuple):
     """One thing that is wrong: a cause in the `details` of a Status."""
@@ -57,6 +66,11 @@ def not_supported(field: str, value: Any, supported: Iterable[str]) -> Problem:
     return _about("FieldValueNotSupported", "Unsupported value", field, value, detail)
 
 
+def not_in_enum(field: str, value: str, supported: Iterable[str]) -> Problem:
+    """Report a value that its enumeration does not have, which in Go is a type of its own."""
+    return not_supported(field, Named(value), supported)
+
+
 def not_found(field: str, value: Any) -> Problem:
     """Report a value that refers to nothing."""
     return _about("FieldValueNotFound", "Not found", field, value)
@@ -95,8 +109,8 @@ def _joined(text: str, detail: str) -> str:
 
 
 def _shown(value: Any) -> str:
-    if isinstance(value, str):
+    if isinstance(value, str) and not isinstance(value, Named):
         return quote(value)
     if isinstance(value, float):
         return govalues.text(value)
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode().translate(_HTML)

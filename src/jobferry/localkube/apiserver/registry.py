@@ -31,9 +31,11 @@ class Registry:
         self.closing.discard((group, plural))
         for group_version in [each for each in self._resources if each[0] == group]:
             served = self._resources[group_version]
-            served.pop(plural, None)
+            gone = served.pop(plural, None)
             if not served:
                 del self._resources[group_version]
+            for wake in gone.watchers if gone else ():
+                wake()
         self.generation += 1
 
     def find(self, group: str, version: str, plural: str) -> Resource | None:

@@ -183,6 +183,11 @@ class Resource:
     def _endpoints(self) -> dict[str, Endpoint]:
         return {}
 
+    @cached_property
+    def watchers(self) -> set[Callable[[], None]]:
+        """Who is woken when it is served no longer, or otherwise."""
+        return set()
+
     def strategy_of(self, subresource: str) -> Strategy:
         """Return how the endpoint `subresource` (or the main one) changes objects."""
         return (subresource and self.subresources[subresource].strategy) or self.strategy

@@ -1,7 +1,7 @@
 """The API server as a whole: what is built from what, and in which order it starts and ends."""
 
+import os
 import random
-import uuid
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -139,7 +139,7 @@ def _app(
         backend,
         authenticator,
         _special(backend, authenticator, book, tokens),
-        Paths(registry, Documents(registry), meters.registry.render, address),
+        Paths(registry, Documents(registry), meters.registry.render, address, tokens),
         Room(),
         meters,
         audit,
@@ -163,7 +163,7 @@ def _audit(stack: AsyncExitStack, settings: Settings, clock: Clock) -> Audit | N
         file = settings.audit_log.open("ab")
     except OSError as error:
         raise BadInput(f"{settings.audit_log}: cannot be written: {error.strerror}") from error
-    return Audit(stack.enter_context(file), clock, _uid)
+    return Audit(stack.enter_context(file), clock)
 
 
 def _admission(settings: Settings, view: View, book: RoleBook, clock: Clock) -> Chain:
@@ -191,7 +191,12 @@ def _special(
 
 
 def _uid() -> str:
-    return str(uuid.uuid4())  # noqa: TID251 (here is where ids come from)
+    """Return a random UUID (version 4); what Python has for it takes twice as long."""
+    digits = os.urandom(16).hex()
+    variant = "89ab"[int(digits[16], 16) & 3]
+    return (
+        f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
+    )
 
 
 def _suffix() -> str:

@@ -45,6 +45,9 @@ class ListMap:
 class SetOf:
     """A list of scalars, each there once and owned by itself."""
 
+    item: "Shape" = field(default_factory=Leaf)
+    """What an item must be, for checks only."""
+
 
 Shape = Leaf | Struct | ListMap | SetOf
 

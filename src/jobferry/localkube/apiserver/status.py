@@ -7,6 +7,7 @@ from jobferry import errors
 from jobferry.localkube.apiserver import problems
 from jobferry.localkube.apiserver.problems import Problem
 from jobferry.objects import Obj
+from jobferry.objects.gotext import quote
 
 
 class StatusError(errors.Error):
@@ -67,17 +68,22 @@ def _about(group: str, resource: str, name: str) -> Obj:
 
 def not_found(group: str, resource: str, name: str) -> StatusError:
     """Report an object that is not there."""
-    message = f'{qualified(group, resource)} "{name}" not found'
+    message = f"{qualified(group, resource)} {quote(name)} not found"
     return StatusError(404, "NotFound", message, details=_about(group, resource, name))
 
 
 class NoPage(StatusError):
-    """A path that is nowhere near anything that is served; answered with text."""
+    """A path that is nowhere near anything that is served, or none; answered with text."""
 
 
 def no_page() -> StatusError:
     """Report a path in which not even the API group is there."""
     return NoPage(404, "NotFound", "404 page not found")
+
+
+def bad_path() -> StatusError:
+    """Report a path that is written wrongly."""
+    return NoPage(400, "BadRequest", "400 Bad Request")
 
 
 def unknown_path() -> StatusError:
@@ -128,10 +134,8 @@ def unauthorized() -> StatusError:
 
 def forbidden(group: str, resource: str, name: str, why: str) -> StatusError:
     """Report an action that is not allowed."""
-    about = qualified(group, resource)
-    message = (
-        f'{about} "{name}" is forbidden: {why}' if name else f"{about} is forbidden: {why}"
-    )
+    about = qualified(group, resource) + (f" {quote(name)}" if name else "")
+    message = f"{about} is forbidden: {why}" if group or resource else f"forbidden: {why}"
     return StatusError(403, "Forbidden", message, details=_about(group, resource, name))
 
 

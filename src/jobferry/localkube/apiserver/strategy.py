@@ -62,7 +62,8 @@ class Strategy:
 
     default: Callable[[Obj], None] = _leave
     """Fill in what was left out; runs on every body of a request."""
-    prepare_create: Callable[[Obj], None] = _leave
+    prepare_create: Callable[[Obj], Sequence[str] | None] = _leave
+    """Complete a new object; returns what to warn of that cannot be seen in it any more."""
     prepare_update: Callable[[Obj, Obj], None] = _leave_update
     """(new, old): restore what this endpoint must not change."""
     validate_create: Callable[[Obj], Sequence[Problem]] = _accept
@@ -87,7 +88,7 @@ class Strategy:
     create_on_update: bool = False
     """A PUT to a name that is not there creates it."""
     default_propagation: str = "Background"
-    """What a delete means for dependents when it does not say: Background or Orphan."""
+    """What a delete means for dependents when it does not say: Background or Orphan; empty: there are none."""
     delete_warning: str = ""
     """What a delete without a propagation policy is answered with, besides."""
     grace_period: Callable[[Obj, int | None], int] | None = None

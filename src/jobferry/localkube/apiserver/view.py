@@ -1,6 +1,6 @@
 """The cluster as the server itself looks at it: from memory, the newest state that was accepted."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from jobferry.localkube.apiserver import status
 from jobferry.localkube.apiserver.registry import Registry
@@ -22,7 +22,7 @@ class View:
         entry = self._storage.accepted(self._resource(group, resource).key(namespace, name))
         return None if entry is None else entry.object
 
-    def list(self, group: str, resource: str, namespace: str) -> Iterable[Obj]:
+    def list(self, group: str, resource: str, namespace: str) -> Sequence[Obj]:
         """Return the objects of a namespace (of all, without one), by name."""
         prefix = self._resource(group, resource).range_prefix(namespace)
         return [entry.object for entry in self._storage.range(prefix).entries]

@@ -5,7 +5,7 @@ Only what is missing is added; what a person added stays. An object whose annota
 """
 
 from collections.abc import Iterable, Iterator
-from importlib import resources
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 import orjson
@@ -28,8 +28,7 @@ class Write(NamedTuple):
 
 def objects() -> list[Obj]:
     """Return the objects of a fresh server, in the order in which they are made."""
-    file = resources.files("jobferry.localkube.apiserver.access") / "bootstrap_roles.json"
-    lists = orjson.loads(file.read_bytes())
+    lists = orjson.loads(Path(__file__).with_name("bootstrap_roles.json").read_bytes())
     return [obj for name in _LISTS for obj in lists[name]]
 
 

@@ -8,6 +8,7 @@ from jobferry.localkube.apiserver.access.attributes import Attributes
 from jobferry.localkube.apiserver.access.rbac import GROUP, Missing, RoleBook
 from jobferry.localkube.apiserver.identity.user import MASTERS, User, quoted
 from jobferry.localkube.apiserver.status import StatusError
+from jobferry.localkube.apiserver.validation import names
 from jobferry.objects import Obj, equality, gotext
 
 _COLLECTED = ("ownerReferences", "finalizers", "selfLink", "managedFields")
@@ -49,7 +50,7 @@ def check_binding(
     resource = _resource(new)
     granted = book.role_rules(reference, namespace)
     if isinstance(granted, Missing):
-        raise _not_there(granted, resource) if roles else StatusError(500, "", str(granted))
+        raise _not_there(granted, namespace, resource)
     if excess := _excess(book, wanted, granted, resource):
         raise status.forbidden(GROUP, resource, new["metadata"].get("name", ""), excess)
 
@@ -84,7 +85,13 @@ def _unresolved(missing: Sequence[Missing], resource: str) -> str:
     return f"; resolution errors: [{joined}]"
 
 
-def _not_there(role: Missing, resource: str) -> StatusError:
+def _not_there(role: Missing, namespace: str, resource: str) -> StatusError:
+    if role.kind not in ("Role", "ClusterRole"):
+        return StatusError(500, "", str(role))
+    if role.kind == "Role" and not namespace:
+        return status.bad_request("Namespace parameter required.")
+    if problem := names.lookup_problem(role.name):
+        return status.bad_request(problem)
     return status.not_found(GROUP, resource, role.name)
 
 

@@ -63,7 +63,7 @@ def plugin(book: RoleBook) -> Plugin:
                 request.obj,
                 request.old,
                 namespace=request.namespace,
-                name=request.name if request.operation == UPDATE else "",
+                name=request.url_name,
             )
 
     return Plugin(name="Escalation", handles=_handles, admit=admit)

@@ -1,5 +1,6 @@
 """Acting as somebody else: the `Impersonate-*` headers, and whether the caller may use them."""
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 from urllib.parse import unquote
@@ -14,6 +15,8 @@ from jobferry.localkube.apiserver.status import StatusError
 _PREFIX = b"impersonate-"
 _EXTRA = b"impersonate-extra-"
 _GROUP = "authentication.k8s.io"
+_BAD_ESCAPE = re.compile("%(?![0-9a-f]{2})")
+"""A key with one of these was not written to be decoded."""
 
 Headers = Iterable[tuple[bytes, bytes]]
 """As ASGI gives them: names in lower case, in the order of the request."""
@@ -36,7 +39,8 @@ class _Claim(NamedTuple):
 
 def impersonated(headers: Headers, caller: User, decide: Decide) -> User:
     """Return the user as whom a request acts: the caller, unless headers ask for somebody else."""
-    named = [(name, value) for name, value in headers if name.startswith(_PREFIX)]
+    # Blanks around a value are no part of it; not every HTTP parser takes off those behind it.
+    named = [(name, value.strip()) for name, value in headers if name.startswith(_PREFIX)]
     claims = _claims(named) if named else []
     if not claims:
         return caller
@@ -82,7 +86,8 @@ def _first(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> str:
 
 
 def _extra_key(header: bytes) -> str:
-    return unquote(header.removeprefix(_EXTRA).decode(errors="replace").lower())
+    key = header.removeprefix(_EXTRA).decode(errors="replace").lower()
+    return key if _BAD_ESCAPE.search(key) else unquote(key)
 
 
 def _wanted(caller: User, claim: _Claim) -> Attributes:

@@ -1,6 +1,6 @@
 """What plugins may see and change of the cluster."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Protocol
 
 from jobferry.objects import Obj
@@ -13,7 +13,7 @@ class Cluster(Protocol):
         """Return an object, or None if there is none; cluster-wide kinds have the namespace ""."""
         ...
 
-    def list(self, group: str, resource: str, namespace: str) -> Iterable[Obj]:
+    def list(self, group: str, resource: str, namespace: str) -> Sequence[Obj]:
         """Return the objects of a namespace, by name; those of a cluster-wide kind are in the namespace ""."""
         ...
 

@@ -55,6 +55,8 @@ class Request:
     namespace: str = ""
     name: str = ""
     """From the URL or, on create, from the body; empty as long as it is to be generated."""
+    url_name: str = ""
+    """From the URL only: a POST has none, a PUT or apply that creates has one."""
     obj: Obj | None = None
     """The request's own copy: plugins may change it."""
     old: Obj | None = None

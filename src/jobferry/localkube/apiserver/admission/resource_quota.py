@@ -72,8 +72,8 @@ class _Quotas:
 
     async def validate(self, request: Request) -> None:
         """Charge a request to every quota that it concerns, or refuse it."""
-        quotas = self._cluster.list("", "resourcequotas", request.namespace)
-        if not request.namespace or not any(True for _ in quotas):
+        namespace = request.namespace
+        if not namespace or not self._cluster.list("", "resourcequotas", namespace):
             return
         evaluator = self._evaluator(request)
         if not evaluator.concerns(request):

@@ -147,8 +147,7 @@ def _string_checks(schema: Obj) -> list[Check]:
     if shortest is not None:
         checks.append(lambda text: len(text) >= shortest)
     if schema.get("pattern"):
-        search = patterns.compiled(schema["pattern"]).search
-        checks.append(lambda text: search(text) is not None)
+        checks.append(patterns.compiled(schema["pattern"]).found_in)
     if form := format_of(schema):
         checks.append(formats.CHECKS[form.replace("-", "")])
     return checks

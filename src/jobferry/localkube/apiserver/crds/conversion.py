@@ -1,5 +1,6 @@
 """Between the versions of a custom resource: what a definition may say, and what is done."""
 
+import base64
 from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -23,8 +24,20 @@ def accepted(conversion: Obj | None) -> bool:
     return not given or any(version in REVIEW_VERSIONS for version in given)
 
 
-def check(conversion: Obj | None, lenient: bool = False) -> list[Problem]:
-    """Find what is wrong with `spec.conversion`."""
+def bundle_problems(conversion: Obj | None) -> list[Problem]:
+    """Find certificates that are none; a definition that is not established yet may have them."""
+    client = ((conversion or {}).get("webhook") or {}).get("clientConfig") or {}
+    given = client.get("caBundle") or ""
+    if not given or b"-----BEGIN CERTIFICATE-----" in base64.b64decode(given):
+        return []
+    words = "unable to load root certificates: unable to parse bytes as PEM block"
+    return [problems.invalid(f"{_PATH}.webhookClientConfig.caBundle", given, words)]
+
+
+def check(
+    conversion: Obj | None, lenient: bool = False, *, bad_bundle: bool = True
+) -> list[Problem]:
+    """Find what is wrong with `spec.conversion`; `bad_bundle` lets anything be a certificate."""
     if conversion is None:
         return []
     strategy = conversion.get("strategy") or ""
@@ -39,7 +52,8 @@ def check(conversion: Obj | None, lenient: bool = False) -> list[Problem]:
         webhook.get("conversionReviewVersions") or [],
     )
     if strategy == "Webhook":
-        return found + _client(client) + _reviews(versions, lenient)
+        found += _client(client) + ([] if bad_bundle else bundle_problems(conversion))
+        return found + _reviews(versions, lenient)
     words = "should not be set when strategy is not set to Webhook"
     if client is not None:
         found.append(problems.forbidden(f"{_PATH}.webhookClientConfig", words))
@@ -160,12 +174,17 @@ class Converter:
     def unreachable(self, api_version: str) -> StatusError:
         """Return the failure of a webhook that cannot be called: this server calls none."""
         service = self.client.get("service")
-        cause = "connect: connection refused"
+        cause = f"dial tcp {_address(self.client)}: connect: connection refused"
         if isinstance(service, dict):
             cause = f"service {quote(service.get('name') or '')} not found"
         why = f"Post {_shown_url(self.client)}: {cause}"
         message = f"conversion webhook for {api_version}, Kind={self.kind} failed: {why}"
         return StatusError(500, "", message)
+
+
+def _address(client: Mapping[str, object]) -> str:
+    host = urlsplit(str(client.get("url") or "")).netloc
+    return host if ":" in host else f"{host}:443"
 
 
 def _shown_url(client: Mapping[str, object]) -> str:

@@ -8,6 +8,7 @@ from jobferry.localkube.apiserver import problems, shapes, status
 from jobferry.localkube.apiserver.crds import (
     columns,
     conversion,
+    defaulting,
     definition,
     jsonpath,
     merging,
@@ -298,10 +299,41 @@ def resource(crd: Obj, version: str) -> Resource:
         built_in=False,
         stored_version=f"{spec['group']}/{stored}" if differs else "",
         other_versions=tuple(others),
-        load=_conversion(converter, custom) if differs else None,
+        load=_loading(crd, converter, custom) if differs or _was_changed(crd) else None,
         save=_conversion(converter, Custom(crd, stored)) if differs else None,
         schema=publishing.schema_of(custom.version),
     )
+
+
+def _was_changed(crd: Obj) -> bool:
+    """Tell whether there may be objects that were stored under another definition than this."""
+    return bool(crd["metadata"].get("generation", 1) > 1)
+
+
+def _loading(crd: Obj, converter: conversion.Converter, to: Custom) -> Callable[[Obj], Obj]:
+    """Return what makes objects of a version out of stored ones.
+
+    They may be stored in any version, under an older schema: the one of now prunes and fills them first.
+    """
+    convert = _conversion(converter, to)
+    schemas = {
+        f"{crd['spec']['group']}/{each['name']}": Schema(
+            (each.get("schema") or {}).get("openAPIV3Schema")
+        )
+        for each in crd["spec"]["versions"]
+    }
+
+    def load(obj: Obj) -> Obj:
+        schema = schemas.get(obj["apiVersion"])
+        if schema and obj["apiVersion"] == to.api_version and schema.leaves(obj):
+            return obj
+        found = defaulting.copied(obj)
+        if schema:
+            found = schema.decode(found)[0]
+            schema.default(found)
+        return convert(found)
+
+    return load
 
 
 def _conversion(converter: conversion.Converter, to: Custom) -> Callable[[Obj], Obj]:

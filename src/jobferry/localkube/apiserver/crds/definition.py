@@ -4,11 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from jobferry.localkube.apiserver import problems
-from jobferry.localkube.apiserver.crds import (
-    conversion,
-    formats,
-    structural,
-)
+from jobferry.localkube.apiserver.crds import conversion
 from jobferry.localkube.apiserver.problems import Problem
 from jobferry.localkube.apiserver.strategy import Strategy
 from jobferry.localkube.apiserver.validation import metadata, names
@@ -191,6 +187,8 @@ def check_update(new: Obj, old: Obj) -> list[Problem]:
     spec, before = new.get("spec") or {}, old.get("spec") or {}
     leniency = definition_rules.Leniency(
         review_versions=not conversion.accepted(before.get("conversion")),
+        bad_bundle=condition(old, "Established") != "True"
+        or bool(conversion.bundle_problems(before.get("conversion"))),
         selectable_fields=_kept_selectable(spec, before),
     )
     found = list(metadata.update_problems(new, old, legacy_finalizers=False))
@@ -231,6 +229,8 @@ def check_status_update(new: Obj, old: Obj) -> list[Problem]:
 
 
 def _unknown_formats(crd: Obj) -> list[str]:
+    from jobferry.localkube.apiserver.crds import formats, structural  # noqa: PLC0415 (heavy)
+
     found: list[str] = []
 
     def note(schema: Obj) -> bool:

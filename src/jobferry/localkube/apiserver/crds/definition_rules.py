@@ -60,8 +60,8 @@ def check_spec(given: Obj, leniency: Leniency = Leniency()) -> list[Problem]:  #
             )
         own = has_status or _has_status(version.get("subresources"))
         found += _version(version, at, own, leniency)
-    found += _versions(versions)
-    if versions and (wrong := names.old_label_problems(spec["version"])):
+    found += _versions(given.get("versions"), versions)
+    if versions and spec["version"] and (wrong := names.old_label_problems(spec["version"])):
         found.append(problems.invalid("spec.version", spec["version"], ",".join(wrong)))
     found += _required_names(spec.get("names") or {})
     found += check_names(spec.get("names") or {}, "spec.names")
@@ -71,7 +71,9 @@ def check_spec(given: Obj, leniency: Leniency = Leniency()) -> list[Problem]:  #
     found += _columns(spec.get("additionalPrinterColumns"), "spec")
     if spec.get("selectableFields"):
         found += _top_selectable(spec, leniency)
-    return found + conversion.check(spec.get("conversion"), leniency.review_versions)
+    return found + conversion.check(
+        spec.get("conversion"), leniency.review_versions, bad_bundle=leniency.bad_bundle
+    )
 
 
 def _has_status(subresources: Obj | None) -> bool:
@@ -137,11 +139,11 @@ def _deprecation(version: Obj) -> list[str]:
     return found
 
 
-def _versions(versions: list[Obj]) -> list[Problem]:
+def _versions(given: list[Obj] | None, versions: list[Obj]) -> list[Problem]:
     found: list[Problem] = []
-    shown = internal.shown_versions(versions)
-    given = [version.get("name") for version in versions]
-    if len(set(given)) < len(given):
+    shown = None if given is None else internal.shown_versions(versions)
+    all_names = [version.get("name") for version in versions]
+    if len(set(all_names)) < len(all_names):
         words = "must contain unique version names"
         found.append(internal.invalid_struct("spec.versions", shown, words))
     if sum(bool(version.get("storage")) for version in versions) != 1:

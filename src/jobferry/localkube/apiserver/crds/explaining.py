@@ -204,7 +204,7 @@ def _string(schema: Obj, value: str, path: str) -> Result:
         message = f"{path} in body should be at least {shortest} chars long"
         return _one("value", path, message, value)
     pattern = schema.get("pattern")
-    if pattern and not patterns.compiled(pattern).search(value):
+    if pattern and not patterns.compiled(pattern).found_in(value):
         return _one("value", path, f"{path} in body should match '{pattern}'", value)
     return Result()
 

@@ -2,7 +2,7 @@
 
 Both find the leftmost match and prefer earlier alternatives, so a pattern means the same once its syntax is
 translated. What Go refuses is refused in Go's words; what only Python cannot say raises `Untranslatable`.
-Python's engine backtracks: a pattern can take long where Go's does not.
+`linear` runs them.
 """
 
 import re
@@ -11,6 +11,7 @@ import unicodedata
 from functools import lru_cache
 
 from jobferry import errors
+from jobferry.localkube.apiserver.crds.linear import Expression, TooLarge
 
 MOST_REPEATS = 1000
 
@@ -36,7 +37,7 @@ _POSIX = {
     "xdigit": "0-9A-Fa-f",
 }
 _SIMPLE_ESCAPES = {"a": r"\x07", "f": r"\f", "n": r"\n", "r": r"\r", "t": r"\t", "v": r"\v"}
-_ASSERTIONS = {"A": r"\A", "z": r"\Z", "b": r"(?a:\b)", "B": r"(?a:\B)"}
+_ASSERTIONS = {"A": r"\A", "z": r"\Z", "b": r"(?a:\b)", "B": r"(?:(?a:\B)|\A\Z)"}
 
 
 class BadPattern(errors.BadInput):
@@ -56,12 +57,12 @@ def _bad(code: str, what: str) -> BadPattern:
 
 
 @lru_cache(maxsize=4096)
-def compiled(pattern: str) -> re.Pattern[str]:
-    """Return a Go pattern as Python's; raises `BadPattern` or `Untranslatable`."""
+def compiled(pattern: str) -> Expression:
+    """Return a Go pattern, ready for use; raises `BadPattern` or `Untranslatable`."""
     text = _Translator(pattern).whole()
     try:
-        return re.compile(text)
-    except (re.error, OverflowError, RecursionError) as error:
+        return Expression(text)
+    except (re.error, OverflowError, RecursionError, TooLarge) as error:
         raise Untranslatable(
             f"this server cannot evaluate the regular expression: {error}"
         ) from error
@@ -97,6 +98,8 @@ class _Translator:
         self.at = 0
         self.names: set[str] = set()
         self.ungreedy = False
+        self.lines = False
+        """Whether ^ and $ are about lines."""
 
     def whole(self) -> str:
         text = self.alternatives()
@@ -117,7 +120,7 @@ class _Translator:
         written: list[str] = []
         # Python sets flags for a group only: open one, in each of the alternatives to come.
         opened: list[str] = []
-        ungreedy = self.ungreedy
+        outer = self.ungreedy, self.lines
         while self.at < len(self.pattern) and self.peek() != ")":
             if self.peek() == "|":
                 written += [")" * len(opened), self.take(), *opened]
@@ -126,7 +129,7 @@ class _Translator:
             elif flags:
                 opened.append(f"(?{flags}:")
                 written.append(opened[-1])
-        self.ungreedy = ungreedy
+        self.ungreedy, self.lines = outer
         return "".join(written) + ")" * len(opened)
 
     def bare_flags(self) -> str | None:
@@ -137,17 +140,15 @@ class _Translator:
         return self.flags(found[1], found[2] or "")
 
     def flags(self, on: str, off: str) -> str:
-        if "U" in on:
-            self.ungreedy = True
-        if "U" in off:
-            self.ungreedy = False
+        self.ungreedy = "U" not in off and ("U" in on or self.ungreedy)
+        self.lines = "m" not in off and ("m" in on or self.lines)
         kept_on, kept_off = on.replace("U", ""), off.replace("U", "")
         return kept_on + (f"-{kept_off}" if kept_off else "")
 
     def repeated(self) -> str:
         start = self.at
-        if self.peek() in ("*", "+", "?"):
-            raise _bad("missing argument to repetition operator", self.peek())
+        if missing := self.operator():
+            raise _bad("missing argument to repetition operator", missing)
         atom = self.atom()
         operator = self.operator()
         if not operator:
@@ -189,14 +190,11 @@ class _Translator:
                 return self.escape()
             case "$":
                 # Python's also matches before a last line feed; in multi-line mode they agree.
-                return r"(?!\n)$" if self.multiline() else r"\Z"
+                return "$" if self.lines else r"\Z"
             case "." | "^":
                 return character
             case _:
                 return re.escape(character)
-
-    def multiline(self) -> bool:
-        return bool(re.search(r"\(\?[isU]*m", self.pattern[: self.at]))
 
     def group(self) -> str:
         start = self.at - 1
@@ -206,12 +204,14 @@ class _Translator:
             opening = self.named(found)
         elif found := re.compile(r"\?([imsU]*)(?:-([imsU]+))?:").match(self.pattern, self.at):
             self.at = found.end()
-            outer = self.ungreedy
+            outer = self.ungreedy, self.lines
             opening = f"(?{self.flags(found[1], found[2] or '')}:"
             return self.closed(opening, start, outer)
+        elif self.peek(3) == "?P<" or self.peek(2) == "?<":
+            raise _bad("invalid named capture", self.pattern[start:])
         else:
             raise _bad("invalid or unsupported Perl syntax", self.pattern[start : start + 3])
-        return self.closed(opening, start, self.ungreedy)
+        return self.closed(opening, start, (self.ungreedy, self.lines))
 
     def named(self, found: re.Match[str]) -> str:
         name = found[1]
@@ -223,9 +223,9 @@ class _Translator:
         self.at = found.end()
         return "("
 
-    def closed(self, opening: str, start: int, outer: bool) -> str:
+    def closed(self, opening: str, start: int, outer: tuple[bool, bool]) -> str:
         inside = self.alternatives()
-        self.ungreedy = outer
+        self.ungreedy, self.lines = outer
         if self.take() != ")":
             raise _bad("missing closing )", self.pattern)
         return f"{opening}{inside})"

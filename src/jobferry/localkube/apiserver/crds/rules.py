@@ -115,6 +115,9 @@ def _compiled(
 ) -> compiler.Program:
     try:
         program = programs.compile_text(text, variables)
+    except compiler.Unusable as unusable:
+        what = "program" if at == "rule" else at
+        raise BadRule(at, f"{what} instantiation failed: {unusable}") from unusable
     except compiler.Refused as refused:
         prefix = "" if at == "rule" else f"{at} "
         raise BadRule(at, f"{prefix}compilation failed: {refused}") from refused
@@ -264,14 +267,17 @@ def _check_rules(
 def _evaluate(program: compiler.Program, frame: list[Any], budget: int) -> tuple[Any, int]:
     allowed = min(CALL_BUDGET, budget)
     run_frame = [*frame[:2], allowed, *([None] * program.frame_size)]
-    value = program.run(run_frame)
+    try:
+        value = program.run(run_frame)
+    except RecursionError:
+        raise values.OutOfBudget from None
     return value, allowed - run_frame[calls.BUDGET] + 1
 
 
 def _holds(walk: _Walk, rule: Rule, frame: list[Any], kind: str, where: str) -> bool:
     try:
         value, spent = _evaluate(rule.run, frame, walk.budget)
-    except calls.OutOfBudget as error:
+    except values.OutOfBudget as error:
         words = (
             "no further validation rules will be run due to call cost exceeds limit for rule"
         )

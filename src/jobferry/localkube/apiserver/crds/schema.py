@@ -79,6 +79,10 @@ class Schema:
             unknown += sorted(inside)
         return obj, unknown
 
+    def leaves(self, obj: Obj) -> bool:
+        """Tell whether it is plain to see that nothing would be removed from an object or filled in."""
+        return self._fill is None and not self._has_embedded and not self._dirty(obj)
+
     def _clean(self, obj: Obj, unknown: list[str]) -> None:
         unknown += pruning.prune(obj, self.raw)
         metadata = obj.get("metadata")

@@ -2,10 +2,12 @@
 
 from typing import Any
 
+import orjson
+
 from jobferry.localkube.apiserver import status
 from jobferry.localkube.apiserver.managed.updating import forgets
-from jobferry.localkube.apiserver.requests import body, yaml_text
-from jobferry.localkube.apiserver.requests.accept import JSON, PROTOBUF, YAML
+from jobferry.localkube.apiserver.requests import body, yaml_document
+from jobferry.localkube.apiserver.requests.accept import PROTOBUF, YAML
 from jobferry.localkube.apiserver.requests.call import Call
 from jobferry.localkube.apiserver.requests.options import IGNORE, STRICT
 from jobferry.localkube.apiserver.resource import Codec, Decoded, Resource
@@ -35,21 +37,21 @@ def decode(
     repeated: list[str] = []
     if media_type == PROTOBUF:
         parsed = _from_protobuf(call.body, api_version, kind)
+    elif media_type == YAML:
+        parsed, repeated = _from_yaml(call, kind)
     else:
-        parsed = _from_text(call.body, media_type, kind)
-        if media_type == JSON:
-            text = call.body
-            repeated = duplicates.find(text, parsed, api_version, kind)
-            if repeated:
-                parsed = duplicates.merged(text)
-        elif validation != IGNORE and (lines := yaml_text.repeated(call.body)):
-            repeated = ["yaml: unmarshal errors:\n  " + "\n  ".join(lines)]
+        text = call.body
+        parsed = _from_json(text, kind)
+        repeated = duplicates.find(text, parsed, api_version, kind)
+        if repeated and isinstance(codec, BuiltIn):
+            parsed = duplicates.merged(text)
     if also and parsed.get("apiVersion") == also:
         parsed["apiVersion"] = api_version
     if isinstance(codec, BuiltIn):
         _check_kind(parsed, api_version, kind, call.body)
     else:
         _check_custom_kind(parsed, api_version, kind, call.body)
+        parsed = body.untyped(parsed) if body.has_long_numbers(call.body) else parsed
     call.forgets_owners = forgets(parsed)
     handled = (
         f'{kind} in version "{api_version.rpartition("/")[2]}" cannot be handled as a {kind}'
@@ -58,7 +60,7 @@ def decode(
     if text is not None and repeated and isinstance(codec, BuiltIn):
         # With what is there twice, all that a strict reader finds comes in the order of the text.
         decoded, repeated = Decoded(decoded.obj), duplicates.strict(text, api_version, kind)
-    return known(call, decoded, repeated, validation, handled)
+    return known(call, decoded, repeated, validation, handled, yaml=media_type == YAML)
 
 
 def whole(call: Call, resource: Resource, validation: str) -> Obj:
@@ -70,14 +72,21 @@ def whole(call: Call, resource: Resource, validation: str) -> Obj:
 
 
 def known(
-    call: Call, decoded: Decoded, repeated: list[str], validation: str, handled: str
+    call: Call,
+    decoded: Decoded,
+    repeated: list[str],
+    validation: str,
+    handled: str,
+    *,
+    yaml: bool = False,
 ) -> Obj:
     """Return what the type knows of an object; what it does not know is reported as `validation` says."""
-    strict = [*repeated, *decoded.strict]
-    if strict and validation == STRICT:
-        raise status.bad_request(f"{handled}: strict decoding error: {', '.join(strict)}")
+    if validation == STRICT and (repeated or decoded.strict):
+        first = [yaml_document.errors(repeated)] if yaml and repeated else repeated
+        strict = ", ".join([*first, *decoded.strict])
+        raise status.bad_request(f"{handled}: strict decoding error: {strict}")
     if validation != IGNORE:
-        for each in strict:
+        for each in (*repeated, *decoded.strict):
             call.warn(each)
     return decoded.obj
 
@@ -94,17 +103,28 @@ def _from_protobuf(data: bytes, api_version: str, kind: str) -> Obj:
     return {**found.obj, "kind": found.kind, "apiVersion": found.api_version}
 
 
-def _from_text(data: bytes, media_type: str, kind: str) -> Obj:
+def _from_yaml(call: Call, kind: str) -> tuple[Obj, list[str]]:
     try:
-        parsed: Any = body.parse_yaml(data) if media_type == YAML else body.parse_json(data)
+        found = body.document(call)
     except ValueError as error:
-        why = str(error) if media_type == YAML else f"{NO_KIND}{error}"
-        raise _unrecognized(kind, why, data) from error
+        raise _unrecognized(kind, str(error), call.body) from error
+    return _readable(found.value, call.body, kind), found.repeated
+
+
+def _from_json(data: bytes, kind: str) -> Obj:
+    try:
+        return _readable(body.parse_json(data), data, kind, text=data)
+    except ValueError as error:
+        raise _unrecognized(kind, f"{NO_KIND}{error}", data) from error
+
+
+def _readable(parsed: Any, data: bytes, kind: str, text: bytes | None = None) -> Obj:
+    """Return an object, or say why it is none; JSON tells at a glance whether it is deep."""
     if parsed is None:
         return {}
     if why := unreadable(parsed):
         raise _unrecognized(kind, why, data)
-    if body.is_too_deep(parsed, data if media_type == JSON else None):
+    if body.is_too_deep(parsed, text):
         raise _unrecognized(kind, "json: exceeded max depth", data)
     found: Obj = parsed
     return found
@@ -127,17 +147,24 @@ def _check_kind(parsed: Obj, api_version: str, kind: str, data: bytes) -> None:
 
 def _check_custom_kind(parsed: Obj, api_version: str, kind: str, data: bytes) -> None:
     """Refuse a custom object that does not say what it is; that its kind is right is checked later."""
-    why = unreadable(parsed)
-    for name, title in (("kind", "Kind"), ("apiVersion", "apiVersion")):
-        if not why and not parsed.get(name):
-            why = f"Object '{title}' is missing in '{data.decode(errors='replace')}'"
-    if why:
+    if why := untitled(parsed, data):
         raise _unrecognized(kind, why, data)
     if parsed["apiVersion"] != api_version:
         raise status.bad_request(
             f"the API version in the data ({parsed['apiVersion']}) does not match "
             f"the expected API version ({api_version})"
         )
+
+
+def untitled(parsed: Any, data: bytes | None = None) -> str:
+    """Say why nobody can know what a custom object is, read from `data` if it was; nothing if it says so."""
+    if why := unreadable(parsed):
+        return why
+    for name, title in (("kind", "Kind"), ("apiVersion", "apiVersion")):
+        if not parsed.get(name):
+            shown = orjson.dumps(parsed, option=orjson.OPT_SORT_KEYS) if data is None else data
+            return f"Object '{title}' is missing in '{shown.decode(errors='replace')}'"
+    return ""
 
 
 def unreadable(parsed: Any) -> str:
@@ -158,7 +185,8 @@ def unreadable(parsed: Any) -> str:
 
 def _other_kind(found_version: str, found_kind: str, api_version: str, kind: str) -> str:
     """Say why an object of one kind cannot be taken for one of another."""
-    if tables.type_of(found_version, found_kind) is None:
+    is_list = (found_version, found_kind) == ("v1", "List")
+    if tables.type_of(found_version, found_kind) is None and not is_list:
         return f'no kind "{found_kind}" is registered for version "{found_version}"'
     version = found_version.rpartition("/")[2]
     package = api_version.rpartition("/")[0].partition(".")[0] or "core"

@@ -86,7 +86,7 @@ def _parsed(data: bytes, media_type: str) -> Obj:
         decoded = protobuf.decode(data, "v1", DELETE_OPTIONS)
         return {**decoded.obj, "kind": decoded.kind}
     if media_type == YAML:
-        found = body.parse_yaml(data)
+        found = body.parse_yaml(data).value
     else:
         try:
             found = body.parse_json(data)
@@ -266,6 +266,8 @@ def _finalizers(intent: Intent, meta: Obj, wanted: DeleteOptions) -> list[str]:
 
 
 def _propagation(intent: Intent, present: Sequence[str], wanted: DeleteOptions) -> str:
+    if not intent.resource.strategy.default_propagation:
+        return options.BACKGROUND
     if wanted.orphan is not None:
         return options.ORPHAN if wanted.orphan else options.BACKGROUND
     if wanted.propagation is not None:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Self
 
+from jobferry.localkube.apiserver.access.attributes import Attributes
 from jobferry.localkube.apiserver.admission.request import Request
 from jobferry.localkube.apiserver.requests.call import Call
 from jobferry.localkube.apiserver.requests.options import WriteOptions, manager_from_agent
@@ -60,6 +61,19 @@ class Intent:
         agent = self.call.headers.get("user-agent", "")
         return self.options.manager or manager_from_agent(agent)
 
+    def access(self, verb: str) -> Attributes:
+        """Return what its author has to be allowed for a verb."""
+        return Attributes(
+            self.call.user,
+            verb,
+            self.resource.group,
+            self.resource.version,
+            self.resource.plural,
+            self.subresource,
+            self.namespace,
+            self.name,
+        )
+
     def request(self, operation: str, obj: Obj | None, old: Obj | None) -> Request:
         """Return it as admission sees it."""
         resource = self.resource
@@ -72,6 +86,7 @@ class Intent:
             subresource=self.subresource,
             namespace=self.namespace,
             name=self.name,
+            url_name=self.call.target.name,
             obj=obj,
             old=old,
             user=self.call.user,

@@ -7,10 +7,9 @@ import orjson
 
 from jobferry.localkube.apiserver import problems, status
 from jobferry.localkube.apiserver.handlers import rendering
-from jobferry.localkube.apiserver.handlers.intent import Intent
 from jobferry.localkube.apiserver.resource import Resource
 from jobferry.localkube.apiserver.storage.entry import Entry
-from jobferry.localkube.apiserver.types import tables
+from jobferry.localkube.apiserver.types import conversion, tables
 from jobferry.objects import Obj, govalues
 
 _ORDER = "$setElementOrder/"
@@ -22,17 +21,19 @@ def refused(shown: str, why: str) -> status.StatusError:
     return status.invalid("", "", "", [problems.invalid("patch", shown, why)])
 
 
-def not_applied(intent: Intent, error: status.StatusError) -> status.StatusError:
+def not_applied(
+    resource: Resource, config: Obj, merged: Obj, error: status.StatusError
+) -> status.StatusError:
     """Refuse a configuration that fits the schema, but holds a text that cannot be read."""
-    resource = intent.resource
+    named = config.get("metadata") or {}
+    where = f"{named.get('namespace') or ''}/{named.get('name') or ''}"
     kind = f"{resource.group}/{resource.version}, Kind={resource.kind}"
-    why = words_of(resource, error)
-    if why.startswith("illegal base64"):
-        why = f"error decoding from json: {why}"
+    why = conversion.misfit(resource.api_version, resource.kind, merged)
+    why = why or words_of(resource, error)
     return status.StatusError(
         500,
         "",
-        f"failed to convert new object ({intent.own_namespace}/{intent.name}; {kind}) to proper version: "
+        f"failed to convert new object ({where}; {kind}) to proper version: "
         f"unable to convert unstructured object to {kind}: {why}",
     )
 

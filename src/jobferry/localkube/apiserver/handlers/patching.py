@@ -15,10 +15,10 @@ from jobferry.localkube.apiserver.handlers.backend import Backend
 from jobferry.localkube.apiserver.handlers.intent import Intent
 from jobferry.localkube.apiserver.managed.applying import applied
 from jobferry.localkube.apiserver.managed.updating import forgets
-from jobferry.localkube.apiserver.requests import body, yaml_text
+from jobferry.localkube.apiserver.requests import body, yaml_document
 from jobferry.localkube.apiserver.requests.call import Answer, Call
 from jobferry.localkube.apiserver.requests.options import IGNORE, STRICT, write_options
-from jobferry.localkube.apiserver.resource import Resource
+from jobferry.localkube.apiserver.resource import Decoded, Resource
 from jobferry.localkube.apiserver.storage.entry import Entry
 from jobferry.localkube.apiserver.types import conversion, duplicates
 from jobferry.objects import (
@@ -136,14 +136,10 @@ def _decoded(
     """Return a patched object as its type knows it."""
     intent.call.forgets_owners = isinstance(patched, dict) and forgets(patched)
     resource, validation = intent.resource, intent.options.validation
-    if (
-        resource.built_in
-        and not strategic
-        and (why := decoding.kind_problem(patched, resource))
-    ):
+    if not strategic and (why := _kind_problem(patched, resource)):
         raise misfit(why)
     try:
-        decoded = resource.codec.decode(patched)
+        decoded = _read(resource, patched, converted=strategic)
     except status.StatusError as error:
         why = misfits.words_of(resource, error)
         if strategic:
@@ -161,6 +157,23 @@ def _decoded(
     return new
 
 
+def _read(resource: Resource, patched: Any, *, converted: bool) -> Decoded:
+    """Return what the type makes of an object; one that Go converts may have numbers it has no room for."""
+    try:
+        return resource.codec.decode(patched)
+    except status.StatusError:
+        api_version, kind = resource.api_version, resource.kind
+        if not converted or conversion.misfit(api_version, kind, patched):
+            raise
+        return resource.codec.decode(conversion.cut(api_version, kind, patched))
+
+
+def _kind_problem(patched: Any, resource: Resource) -> str:
+    if resource.built_in:
+        return decoding.kind_problem(patched, resource)
+    return decoding.untitled(patched)
+
+
 def _settle(intent: Intent, new: Obj) -> None:
     writing.set_namespace(new, intent)
     writing.check_name(new, intent)
@@ -172,7 +185,7 @@ def _apply(intent: Intent) -> writing.Transform:
     validation = intent.options.validation
 
     def transform(entry: Entry | None) -> Obj:
-        config = _configuration(call.body)
+        config, repeated = _configuration(call)
         # A copy: parts of it become parts of the new object, which is changed in place.
         live = None if entry is None else rendering.private(resource, entry)
         if live is None:
@@ -185,13 +198,12 @@ def _apply(intent: Intent) -> writing.Transform:
             force=intent.options.force,
             now=intent.now,
         )
-        _report_repeated(call, validation)
-        handled = f"{resource.kind} cannot be applied"
+        _report_repeated(call, repeated, validation)
         try:
-            decoded = resource.codec.decode(merged)
+            # What fits the shape and is unknown all the same goes without a word.
+            new = _read(resource, merged, converted=True).obj
         except status.StatusError as error:
-            raise misfits.not_applied(intent, error) from error
-        new = decoding.known(call, decoded, [], validation, handled)
+            raise misfits.not_applied(resource, config, merged, error) from error
         new.setdefault("metadata", {})
         resource.strategy.default(new)
         _settle(intent, new)
@@ -208,27 +220,26 @@ def _check_new(intent: Intent, config: Obj) -> None:
         raise status.conflict(intent.resource.group, intent.resource.plural, intent.name, why)
 
 
-def _report_repeated(call: Call, validation: str) -> None:
+def _report_repeated(call: Call, repeated: list[str], validation: str) -> None:
     """Say which keys a configuration has twice."""
-    lines = [] if validation == IGNORE else yaml_text.repeated(call.body)
-    if lines and validation == STRICT:
-        listed = "".join(f"\n  {line}" for line in lines)
+    if repeated and validation == STRICT:
         raise status.bad_request(
             "error strict decoding YAML: error converting YAML to JSON: "
-            f"yaml: unmarshal errors:{listed}"
+            f"{yaml_document.errors(repeated)}"
         )
-    for line in lines:
+    for line in repeated if validation != IGNORE else ():
         call.warn(line)
 
 
-def _configuration(data: bytes) -> Obj:
+def _configuration(call: Call) -> tuple[Obj, list[str]]:
+    """Return what is applied, and which keys it has twice."""
     try:
-        config = body.parse_yaml(data)
+        config, repeated = body.document(call)
     except ValueError as error:
         why = f"error converting YAML to JSON: {error}"
         raise status.bad_request(f"error decoding YAML: {why}") from error
     if config is None:
-        return {}
+        return {}, []
     if not isinstance(config, dict):
         why = (
             "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal "
@@ -237,7 +248,7 @@ def _configuration(data: bytes) -> Obj:
         raise status.bad_request(f"error decoding YAML: {why}")
     if body.is_too_deep(config):
         raise status.bad_request("error decoding YAML: exceeded max depth")
-    return config
+    return config, repeated
 
 
 def _parsed(data: bytes, media_type: str) -> Any:

@@ -1,6 +1,7 @@
 """What happens to pods besides reading and writing them: they are bound to nodes, and evicted."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 from jobferry.localkube.apiserver import problems, status
@@ -19,6 +20,7 @@ from jobferry.localkube.apiserver.storage import errors
 from jobferry.localkube.apiserver.storage.entry import Entry
 from jobferry.localkube.apiserver.times import timestamp
 from jobferry.localkube.apiserver.types.codec import BuiltIn
+from jobferry.localkube.apiserver.validation import names
 from jobferry.objects import Obj, conditions, labels
 
 _SUCCESS = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
@@ -31,24 +33,18 @@ async def bind(backend: Backend, call: Call, resource: Resource) -> Answer:
     binding = decoding.decode(
         call, BuiltIn("v1", "Binding"), "v1", "Binding", wanted.validation
     )
-    meta = binding.get("metadata") or {}
+    meta = binding.setdefault("metadata", {})
     name = call.target.name if call.target.name_in_path else meta.get("name", "")
+    asked = replace(Intent.of(call, resource, wanted, backend.clock.now()), name=name)
+    await writing.admit_posted(backend, asked, binding)
     if name != meta.get("name", ""):
         raise status.bad_request("name in URL does not match name in Binding object")
     if found := _binding_problems(binding.get("target") or {}):
         raise status.StatusError(500, "", problems.summary(found))
-    pods = backend.registry.get("", "v1", "pods")
-    intent = Intent(
-        call=call,
-        resource=pods,
-        namespace=call.target.namespace,
-        name=name,
-        subresource="binding",
-        options=wanted,
-        now=backend.clock.now(),
-    )
-    await backend.admission.admit(intent.request(CREATE, binding, None))
-    await backend.admission.validate(intent.request(CREATE, binding, None))
+    await backend.admission.validate(asked.request(CREATE, binding, None))
+    if problem := names.lookup_problem(name):
+        raise status.bad_request(problem)
+    intent = replace(asked, resource=backend.registry.get("", "v1", "pods"))
     await _rewrite(backend, intent, lambda entry: _assigned(intent, entry, binding))
     return rendering.written(call, 201, {**_SUCCESS, "code": 201})
 
@@ -120,7 +116,9 @@ async def evict(backend: Backend, call: Call, resource: Resource) -> Answer:
         also="policy/v1beta1",
     )
     name = call.target.name
-    if (eviction.get("metadata") or {}).get("name", "") != name:
+    posted = Intent.of(call, resource, wanted, backend.clock.now())
+    await writing.admit_posted(backend, posted, eviction)
+    if eviction["metadata"].get("name", "") != name:
         raise status.bad_request("name in URL does not match name in Eviction object")
     given = dict(eviction.get("deleteOptions") or {})
     if wanted.dry_run:

@@ -64,20 +64,11 @@ def _question(reply: Reply) -> Handler:
             call, resource.codec, resource.api_version, resource.kind, wanted.validation
         )
         review.setdefault("metadata", {})
-        namespace = review["metadata"].get("namespace", "")
-        if resource.namespaced and call.target.namespace and not namespace:
-            review["metadata"]["namespace"] = call.target.namespace
-        intent = Intent(
-            call=call,
-            resource=resource,
-            namespace=call.target.namespace,
-            name="",
-            subresource="",
-            options=wanted,
-            now=backend.clock.now(),
-        )
+        intent = Intent.of(call, resource, wanted, backend.clock.now())
+        writing.wipe(review)
+        writing.set_namespace(review, intent)
         writing.set_managed_fields(None, review, intent)
-        return rendering.written(call, 201, reply(review, call))
+        return rendering.one(call, resource, 201, reply(review, call), backend.clock)
 
     return answer
 
@@ -85,12 +76,14 @@ def _question(reply: Reply) -> Handler:
 def _token(tokens: Tokens) -> Handler:
     kind, version = token_requests.KIND, f"{token_requests.GROUP}/v1"
 
-    async def answer(backend: Backend, call: Call, _resource: Resource) -> Answer:
+    async def answer(backend: Backend, call: Call, resource: Resource) -> Answer:
         wanted = write_options(call.query, kind="CreateOptions")
         request = decoding.decode(
             call, BuiltIn(version, kind), version, kind, wanted.validation
         )
         token_requests.default(request)
+        intent = Intent.of(call, resource, wanted, backend.clock.now())
+        await writing.admit_posted(backend, intent, request)
         answered = token_requests.answer(
             request,
             namespace=call.target.namespace,
@@ -101,6 +94,6 @@ def _token(tokens: Tokens) -> Handler:
             now=backend.clock.now(),
             token_id=backend.new_uid(),
         )
-        return rendering.written(call, 201, answered)
+        return rendering.one(call, resource, 201, answered, backend.clock)
 
     return answer

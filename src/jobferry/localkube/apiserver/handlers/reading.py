@@ -75,11 +75,12 @@ async def read_page(
 ) -> Page:
     """Return the objects that are selected, or the part of them that was asked for."""
     prefix = resource.range_prefix(namespace if resource.namespaced else "")
-    start, at = await _start(backend, prefix, wanted)
-    # A list of any version comes whole: it costs nothing.
-    limit = 0 if wanted.resource_version == "0" and not wanted.match else max(wanted.limit, 0)
     name = selection.exact_name(wanted.fields)
-    if name and (namespace or not resource.namespaced) and not start and at is None:
+    is_one = bool(name) and (bool(namespace) or not resource.namespaced) and not wanted.resume
+    start, at = await _start(backend, prefix, wanted, pages=wanted.limit > 0 and not is_one)
+    # A list of any version comes whole: it costs nothing.
+    limit = 0 if wanted.resource_version == "0" else max(wanted.limit, 0)
+    if is_one and at is None:
         entry = backend.storage.get(f"{prefix}{name}")
         found = [entry] if entry and matches and matches(_object(resource, entry)) else []
         return Page(found, backend.storage.revision)
@@ -119,13 +120,16 @@ def _collect(
         start, at = next_key, part.revision
 
 
-async def _start(backend: Backend, prefix: str, wanted: ListOptions) -> tuple[str, int | None]:
+async def _start(
+    backend: Backend, prefix: str, wanted: ListOptions, *, pages: bool
+) -> tuple[str, int | None]:
     """Return the key to begin with and the revision to read at; None is the newest."""
     if wanted.resume:
         start, revision = continuing.decode(wanted.resume)
         if wanted.resource_version not in ("", "0"):
             why = "specifying resource version is not allowed when using continue"
             raise status.bad_request(why)
+        await wait_for(backend, revision)
         return prefix + start, None if revision < 0 else revision
     try:
         revision = options.version_number(wanted.resource_version)
@@ -134,7 +138,7 @@ async def _start(backend: Backend, prefix: str, wanted: ListOptions) -> tuple[st
     if not revision:
         return "", None
     await wait_for(backend, revision)
-    exact = wanted.match == options.EXACT or (wanted.limit > 0 and not wanted.match)
+    exact = wanted.match == options.EXACT or (pages and not wanted.match)
     return "", revision if exact else None
 
 

@@ -9,8 +9,8 @@ import orjson
 from jobferry.clock import Clock
 from jobferry.localkube.apiserver import problems, status
 from jobferry.localkube.apiserver.printing import tables
-from jobferry.localkube.apiserver.requests import yaml_output
-from jobferry.localkube.apiserver.requests.call import Answer, Call
+from jobferry.localkube.apiserver.requests import yaml_document
+from jobferry.localkube.apiserver.requests.call import Answer, Call, json_bytes
 from jobferry.localkube.apiserver.requests.target import Query
 from jobferry.localkube.apiserver.resource import Resource
 from jobferry.localkube.apiserver.storage.entry import Entry
@@ -45,8 +45,8 @@ def current_bytes(resource: Resource, entry: Entry) -> bytes:
 
 def stored(call: Call, resource: Resource, code: int, entry: Entry, clock: Clock) -> Answer:
     """Answer with an object that is in storage; in the usual form its bytes go out as they are."""
-    if not call.form.kind and not call.form.yaml and not is_pretty(call):
-        return Answer(code, current_bytes(resource, entry))
+    if not call.form.kind and not call.form.yaml and not call.is_pretty:
+        return Answer(code, current_bytes(resource, entry) + b"\n")
     return one(call, resource, code, current(resource, entry), clock)
 
 
@@ -79,7 +79,7 @@ def many(
 ) -> Answer:
     """Answer with a list."""
     form = call.form
-    if not form.kind and not form.yaml and not is_pretty(call):
+    if not form.kind and not form.yaml and not call.is_pretty:
         return Answer(200, _list_bytes(resource, entries, list_meta))
     objs = [current(resource, entry) for entry in entries]
     if form.kind == "Table":
@@ -111,17 +111,8 @@ def many(
 def written(call: Call, code: int, value: Any) -> Answer:
     """Answer with a value, as JSON or as YAML."""
     if call.form.yaml:
-        return Answer(code, yaml_output.dump(value), content_type="application/yaml")
-    option = orjson.OPT_INDENT_2 if is_pretty(call) else 0
-    return Answer(code, orjson.dumps(value, option=option))
-
-
-def is_pretty(call: Call) -> bool:
-    """Tell whether the answer is for the eyes of a person."""
-    values = call.query.get("pretty")
-    if values and values[0]:
-        return values[0] in ("1", "t", "T", "true", "TRUE", "True")
-    return call.headers.get("user-agent", "").startswith(("curl", "Wget", "Mozilla/5.0"))
+        return Answer(code, yaml_document.dump(value), content_type="application/yaml")
+    return Answer(code, json_bytes(value, pretty=call.is_pretty))
 
 
 def included(query: Query) -> str:
@@ -152,7 +143,7 @@ def _list_bytes(resource: Resource, entries: Iterable[Entry], list_meta: Obj) ->
         items = b"{" + items if items else b""
     else:
         items = b",".join(entry.value for entry in entries)
-    return head + items + b"]}"
+    return head + items + b"]}\n"
 
 
 def _go_type(resource: Resource) -> str:

@@ -13,7 +13,9 @@ from jobferry.localkube.apiserver.handlers import (
 )
 from jobferry.localkube.apiserver.handlers.backend import Backend
 from jobferry.localkube.apiserver.requests.call import Answer, Call
+from jobferry.localkube.apiserver.requests.target import PROXY
 from jobferry.localkube.apiserver.resource import Resource
+from jobferry.localkube.apiserver.validation import names
 
 Handler = Callable[[Backend, Call, Resource], Awaitable[Answer]]
 
@@ -39,18 +41,36 @@ def find(
     backend: Backend, call: Call, special: Mapping[SpecialKey, Handler]
 ) -> tuple[Handler, Resource]:
     """Return what serves a request; refuse paths and verbs that nothing serves."""
-    target = call.target
-    resource = backend.registry.get(target.group, target.version, target.resource)
+    resource = backend.registry.get(
+        call.target.group, call.target.version, call.target.resource
+    )
     _check_place(call, resource)
+    handler = _handler(call, resource, special)
+    if call.method == "HEAD":
+        raise status.method_not_allowed()
+    _check_name(call)
+    return handler, resource
+
+
+def only_answers(call: Call, resource: Resource) -> bool:
+    """Tell whether what is posted there is answered and never stored: reviews, tokens, bindings, evictions."""
+    is_question = resource.verbs == ("create",)
+    return is_question or (call.target.verb == "create" and bool(call.target.subresource))
+
+
+def _handler(call: Call, resource: Resource, special: Mapping[SpecialKey, Handler]) -> Handler:
+    target = call.target
+    if target.verb == PROXY or (target.rest and not target.subresource):
+        raise status.unknown_path()
     handler = special.get(
         (target.group, target.resource, target.subresource, target.verb)
     ) or special.get(("*", "*", target.subresource, target.verb))
     if not target.subresource:
         if target.verb not in resource.verbs or not _fits(call, resource):
             raise status.method_not_allowed()
-        return handler or _GENERIC[target.verb], resource
+        return handler or _GENERIC[target.verb]
     subresource = resource.subresources.get(target.subresource)
-    if subresource is None or (target.rest and handler is None):
+    if subresource is None or target.rest:
         raise status.unknown_path()
     if target.verb not in subresource.verbs:
         raise status.method_not_allowed()
@@ -58,7 +78,13 @@ def find(
         if target.verb not in _OF_SUBRESOURCES or subresource.strategy is None:
             raise status.method_not_allowed()
         handler = _GENERIC[target.verb]
-    return handler, resource
+    return handler
+
+
+def _check_name(call: Call) -> None:
+    """Refuse a name that no object can have: it would be part of a path elsewhere."""
+    if call.target.name_in_path and (problem := names.lookup_problem(call.target.name)):
+        raise status.bad_request(problem)
 
 
 def _check_place(call: Call, resource: Resource) -> None:

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from jobferry.localkube.apiserver import status
-from jobferry.localkube.apiserver.crds import columns
 from jobferry.localkube.apiserver.handlers import (
     patching,
     reading,
@@ -121,6 +120,8 @@ def _scaled(resource: Resource, obj: Obj, scale: Obj) -> Obj:
 
 def _seen_as_scale(resource: Resource) -> Resource:
     """Return a resource whose objects are the scales of those of another one."""
+    from jobferry.localkube.apiserver.crds import columns  # noqa: PLC0415 (heavy)
+
     return Resource(
         group="autoscaling",
         version="v1",

@@ -11,7 +11,7 @@ from jobferry.localkube.apiserver.handlers import events, reading, rendering, se
 from jobferry.localkube.apiserver.handlers.backend import Backend
 from jobferry.localkube.apiserver.handlers.events import ADDED, DELETED, MODIFIED, Writer
 from jobferry.localkube.apiserver.handlers.selection import Matches
-from jobferry.localkube.apiserver.requests import options
+from jobferry.localkube.apiserver.requests import accept, options
 from jobferry.localkube.apiserver.requests.call import Answer, Call
 from jobferry.localkube.apiserver.requests.options import ListOptions
 from jobferry.localkube.apiserver.resource import Resource
@@ -30,6 +30,7 @@ CHUNK = 64
 
 async def watch(backend: Backend, call: Call, resource: Resource) -> Answer:
     """Answer with a stream of events."""
+    accept.check_stream(call.form)
     query = {**call.query, "watch": ["true"]}
     if call.target.name_in_path:
         query["fieldSelector"] = [f"metadata.name={call.target.name}"]
@@ -44,7 +45,10 @@ async def watch(backend: Backend, call: Call, resource: Resource) -> Answer:
         after = backend.storage.revision
     with_state = wanted.initial_events or (wanted.initial_events is None and not after)
     if with_state and after:
-        await reading.wait_for(backend, after)
+        try:
+            await reading.wait_for(backend, after)
+        except status.StatusError as error:
+            return _stream(_failed(error))
     prefix = _prefix(resource, call.target.namespace, wanted)
     # From here to the first chunk nothing may wait: what is listed and what is watched must join.
     state = backend.storage.range(prefix) if with_state else None
@@ -67,7 +71,11 @@ async def watch(backend: Backend, call: Call, resource: Resource) -> Answer:
         revision=state.revision if state else after,
         backend=backend,
     )
-    return _stream(stream.events())
+    parts = stream.events()
+    await anext(
+        parts
+    )  # what never began would never end either, if nobody reads it: the watch would stay
+    return _stream(parts)
 
 
 def _prefix(resource: Resource, namespace: str, wanted: ListOptions) -> str:
@@ -101,24 +109,41 @@ class _Stream:
     """Up to where the client knows everything that it selected."""
 
     async def events(self) -> AsyncIterator[bytes]:
-        """Send what is there, then changes, until time is up or the client is too slow."""
+        """Send what is there, then changes, until time is up or the client is too slow; first nothing."""
         with self.watching:
-            for part in self._state():
-                yield part
+            yield b""
+            try:
+                for part in self._state():
+                    yield part
+            except status.StatusError as error:
+                yield events.failure(error)
+                return
             alarm = _Alarm(self.backend.clock, self.woken, self.wanted)
             self.woken.set()  # what came since the version that was given is there already
+            self.resource.watchers.add(self.woken.set)
             try:
                 while not alarm.is_over():
                     await self.woken.wait()
                     self.woken.clear()
+                    if self._is_withdrawn():
+                        return
                     if part := self._changes():
                         yield part
                     if alarm.bookmark_is_due():
                         yield self.writer.bookmark(self.revision)
             except (errors.Overrun, errors.Closed):
                 return
+            except status.StatusError as error:
+                yield events.failure(error)
             finally:
                 alarm.cancel()
+                self.resource.watchers.discard(self.woken.set)
+
+    def _is_withdrawn(self) -> bool:
+        """Tell whether the definition behind a custom resource is gone, or another one by now."""
+        served = self.resource
+        found = self.backend.registry.find(served.group, served.version, served.plural)
+        return found is not served
 
     def _state(self) -> Iterator[bytes]:
         for start in range(0, len(self.first), CHUNK):

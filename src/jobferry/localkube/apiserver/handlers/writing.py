@@ -46,7 +46,7 @@ Transform = Callable[[Entry | None], Obj]
 
 async def create(backend: Backend, intent: Intent, obj: Obj) -> Written:
     """Store a new object. It is decoded and defaulted; its fields have no owner yet."""
-    _wipe(obj)
+    wipe(obj)
     set_namespace(obj, intent)
     _drop_repeated_owners(obj, intent)
     set_managed_fields(None, obj, intent)
@@ -54,6 +54,13 @@ async def create(backend: Backend, intent: Intent, obj: Obj) -> Written:
     if obj["metadata"].get("generateName") and not obj["metadata"].get("name"):
         return await _create_with_generated_name(backend, intent, obj)
     return await _store_new(backend, intent, obj)
+
+
+async def admit_posted(backend: Backend, intent: Intent, obj: Obj) -> None:
+    """Let admission see what is posted to a subresource and not stored by itself."""
+    obj.setdefault("metadata", {})
+    set_namespace(obj, intent)
+    await backend.admission.admit(intent.request(CREATE, obj, None))
 
 
 async def update(
@@ -176,28 +183,21 @@ def _no_unique_name(error: status.StatusError) -> status.StatusError:
 
 
 async def _create_by_update(backend: Backend, intent: Intent, obj: Obj) -> Written:
-    resource = intent.resource
-    wanted = Attributes(
-        intent.call.user,
-        "create",
-        resource.group,
-        resource.version,
-        resource.plural,
-        intent.subresource,
-        intent.namespace,
-        intent.name,
-    )
-    require(backend.decide, wanted)
-    _wipe(obj)
-    obj["metadata"].pop("resourceVersion", None)
+    wipe(obj)
     set_namespace(obj, intent)
     await backend.admission.admit(intent.request(CREATE, obj, None))
-    written = await _store_new(backend, intent, obj)
+    _based_on(obj)
+    if not intent.options.dry_run:
+        obj["metadata"].pop("resourceVersion", None)
+    written = await _store_new(backend, intent, obj, intent.access("create"))
     written.created = True
     return written
 
 
-async def _store_new(backend: Backend, intent: Intent, obj: Obj) -> Written:
+async def _store_new(
+    backend: Backend, intent: Intent, obj: Obj, wanted: Attributes | None = None
+) -> Written:
+    """Store a new object; `wanted` is what its author has to be allowed besides what was asked for."""
     resource, strategy, meta = intent.resource, intent.strategy, obj["metadata"]
     if (resource.group, resource.plural) in backend.registry.closing:
         why = "create not allowed while custom resource definition is terminating"
@@ -206,16 +206,17 @@ async def _store_new(backend: Backend, intent: Intent, obj: Obj) -> Written:
     meta["creationTimestamp"] = timestamp(intent.now)
     if strategy.versioned is not None:
         meta["generation"] = 1
-    strategy.prepare_create(obj)
+    for warning in strategy.prepare_create(obj) or ():
+        intent.call.warn(warning)
     name = meta.get("name", "")
     _raise_if(intent, name, strategy.validate_create(obj))
     found = metadata.common_create_problems(obj, namespaced=resource.namespaced)
     _raise_if(intent, name, list(found))
-    for warning in strategy.warn_create(obj):
+    for warning in filter(None, (*strategy.warn_create(obj), resource.notice)):
         intent.call.warn(warning)
-    if resource.notice:
-        intent.call.warn(resource.notice)
     intent.name = name
+    if wanted is not None:
+        require(backend.decide, wanted)
     await backend.admission.validate(intent.request(CREATE, obj, None))
     if not intent.options.dry_run and gotext.parse_int(meta.get("resourceVersion", "")):
         why = "resourceVersion should not be set on objects to be created"
@@ -245,7 +246,7 @@ def _taken(intent: Intent, taken: Entry | None, meta: Obj) -> status.StatusError
     )
 
 
-def _wipe(obj: Obj) -> None:
+def wipe(obj: Obj) -> None:
     """Take out what only the server may set."""
     for name in (*_SYSTEM_FIELDS, "uid", "selfLink"):
         obj["metadata"].pop(name, None)
@@ -282,11 +283,17 @@ async def _store_changed(backend: Backend, intent: Intent, entry: Entry, new: Ob
     return Written(new, stored)
 
 
-def _settle_version(intent: Intent, new: Obj, entry: Entry) -> None:
-    """Refuse what is based on an older version; what is based on none replaces the newest, if it may."""
-    found, newest = new["metadata"].get("resourceVersion", ""), str(entry.revision)
+def _based_on(new: Obj) -> str:
+    """Return the version that an object says it is based on, if any; refuse what is none."""
+    found = str(new["metadata"].get("resourceVersion", ""))
     if found and (why := version_problem(found)):
         raise status.StatusError(500, "", why)
+    return found
+
+
+def _settle_version(intent: Intent, new: Obj, entry: Entry) -> None:
+    """Refuse what is based on an older version; what is based on none replaces the newest, if it may."""
+    found, newest = _based_on(new), str(entry.revision)
     if found in ("", "0"):
         if not intent.strategy.unconditional_update:
             problem = Problem(

@@ -15,6 +15,7 @@ BEARER_PROTOCOL = "base64url.bearer.authorization.k8s.io."
 """A WebSocket client in a browser cannot set headers: it offers its token as a protocol."""
 
 INVALID = "invalid bearer token"
+IGNORED = "the provided Authorization header contains extra space before the bearer token, and is ignored"
 
 _USER_UID = "1.3.6.1.4.1.57683.2"
 """The part of a certificate's subject that holds the UID of a user."""
@@ -100,6 +101,12 @@ def user_from_certificate(
     proof = f"X509SHA256={hashlib.sha256(der).hexdigest()}" if der else ""
     extra = {users.CREDENTIAL_ID: (proof,)} if proof else {}
     return users.authenticated(User(name, "".join(uids), tuple(groups), extra))
+
+
+def is_ignored(authorization: str) -> bool:
+    """Tell whether an Authorization header has a token where none is looked for."""
+    parts = authorization.strip().split(" ", 2)
+    return len(parts) == 3 and parts[0].lower() == "bearer" and not parts[1]
 
 
 def without_bearer(protocols: Sequence[str]) -> list[str]:

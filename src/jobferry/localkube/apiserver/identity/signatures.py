@@ -11,6 +11,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, utils
 
 from jobferry.localkube.apiserver.identity import certificates
+from jobferry.objects import Obj
 
 _HALF = 32
 _HOW = ec.ECDSA(hashes.SHA256())
@@ -50,10 +51,27 @@ class Verifier:
             return False
         return True
 
+    def jwk(self) -> Obj:
+        """Return the public key as a JSON Web Key."""
+        numbers = self._key.public_numbers()
+        return {
+            "use": "sig",
+            "kty": "EC",
+            "kid": self.key_id,
+            "crv": "P-256",
+            "alg": "ES256",
+            "x": _encoded(numbers.x.to_bytes(_HALF)),
+            "y": _encoded(numbers.y.to_bytes(_HALF)),
+        }
+
+
+def _encoded(content: bytes) -> str:
+    return urlsafe_b64encode(content).rstrip(b"=").decode()
+
 
 def _key_id(key: ec.EllipticCurvePublicKey) -> str:
     """Name a key by its hash, as upstream does: nobody can mistake the name for the key."""
     der = key.public_bytes(
         serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
     )
-    return urlsafe_b64encode(hashlib.sha256(der).digest()).rstrip(b"=").decode()
+    return _encoded(hashlib.sha256(der).digest())

@@ -10,6 +10,7 @@ from jobferry.localkube.apiserver.identity.proof import Get
 from jobferry.localkube.apiserver.problems import Problem
 from jobferry.localkube.apiserver.status import StatusError
 from jobferry.localkube.apiserver.times import timestamp
+from jobferry.localkube.apiserver.validation import names
 from jobferry.objects import Obj
 
 GROUP = "authentication.k8s.io"
@@ -38,6 +39,7 @@ class _Bound(NamedTuple):
 
 def default(request: Obj) -> None:
     """Fill in what was left out."""
+    request.setdefault("metadata", {})
     spec = request.setdefault("spec", {})
     if spec.get("expirationSeconds") is None:
         spec["expirationSeconds"] = HOUR
@@ -58,7 +60,7 @@ def answer(
 
     `audiences` are those of this server, `issue` signs claims, `token_id` is a new unique id.
     """
-    account = _account(request, namespace, name, get)
+    account = _account(request["metadata"], namespace, name, get)
     spec = request["spec"]
     if not spec.get("audiences"):
         spec = {**spec, "audiences": list(audiences)}
@@ -78,14 +80,12 @@ def answer(
     return _answered(request, account, spec, token, now)
 
 
-def _account(request: Obj, namespace: str, name: str, get: Get) -> Obj:
-    metadata = request.get("metadata") or {}
-    for part, expected in (("name", name), ("namespace", namespace)):
-        given = metadata.get(part)
-        if given and given != expected:
-            why = f"must match the service account {part} if specified"
-            wrong = problems.invalid(f"metadata.{part}", given, why)
-            raise status.invalid(GROUP, KIND, name, [wrong])
+def _account(metadata: Obj, namespace: str, name: str, get: Get) -> Obj:
+    given = metadata.get("name")
+    if given and given != name:
+        why = "must match the service account name if specified"
+        wrong = problems.invalid("metadata.name", given, why)
+        raise status.invalid(GROUP, KIND, name, [wrong])
     account = get("", "serviceaccounts", namespace, name)
     if account is None:
         raise status.not_found("", "serviceaccounts", name)
@@ -111,10 +111,14 @@ def _bound(reference: Obj | None, namespace: str, account: str, get: Get) -> _Bo
     if reference is None:
         return _Bound()
     kind, name = reference.get("kind", ""), reference.get("name", "")
-    group, _, version = reference.get("apiVersion", "").rpartition("/")
+    api_version = reference.get("apiVersion", "")
+    # A version that cannot be read counts as none.
+    group, _, version = ("" if api_version.count("/") > 1 else api_version).rpartition("/")
     resource = {"Pod": "pods", "Node": "nodes", "Secret": "secrets"}.get(kind, "")
     if group or not resource:
         raise _unbindable(group, version, kind)
+    if problem := names.lookup_problem(name):
+        raise status.bad_request(problem)
     found = get("", resource, "" if kind == "Node" else namespace, name)
     if found is None:
         raise status.not_found("", resource, name)
@@ -169,7 +173,7 @@ def _claims(
 
 def _answered(request: Obj, account: Obj, spec: Obj, token: str, now: datetime) -> Obj:
     ours = {part: account["metadata"][part] for part in ("name", "namespace", "uid")}
-    metadata = {**(request.get("metadata") or {}), **ours, "creationTimestamp": timestamp(now)}
+    metadata = {**request["metadata"], **ours, "creationTimestamp": timestamp(now)}
     expiry = now + timedelta(seconds=spec["expirationSeconds"])
     return {
         "kind": KIND,

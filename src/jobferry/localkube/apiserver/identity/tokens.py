@@ -73,6 +73,10 @@ class Tokens:
         )
         return b".".join((message, _encode(signer.sign(message)))).decode()
 
+    def public_key(self) -> Obj:
+        """Return the key that tokens can be checked with, as a JSON Web Key."""
+        return self._verifier.jwk()
+
     def holder(self, token: str, audiences: Sequence[str] | None = None) -> Holder | None:
         """Return whom a token stands for; None if it is not ours; raise `BadToken` if it does not hold."""
         checked = self._checked.get(token) or self._check(token)

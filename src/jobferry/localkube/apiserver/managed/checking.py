@@ -110,8 +110,7 @@ def _flaws_of_list(shape: ListMap | SetOf, value: list[Any], path: str) -> Itera
         if step in seen:
             yield Flaw(path, f"{_TWICE} {shown}")
         seen.add(step)
-        if isinstance(shape, ListMap):
-            yield from _flaws(shape.item, item, path + shown)
+        yield from _flaws(shape.item, item, path + shown)
 
 
 def _step(shape: ListMap | SetOf, item: Any, position: int) -> str:

@@ -4,13 +4,14 @@ Only what differs is looked into, so the time it takes goes with the size of the
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from jobferry.localkube.apiserver import shapes
 from jobferry.localkube.apiserver.managed import paths, sets
 from jobferry.localkube.apiserver.managed.paths import MEMBER
 from jobferry.localkube.apiserver.managed.sets import LEAF, FieldSet
-from jobferry.localkube.apiserver.shapes import Leaf, ListMap, SetOf, Shape, Struct
+from jobferry.localkube.apiserver.shapes import Leaf, ListMap, Shape, Struct
 from jobferry.objects import Obj
 
 Change = tuple[FieldSet | None, FieldSet | None]
@@ -19,6 +20,9 @@ Step = Callable[[Any], str]
 
 _ABSENT = object()
 _NOTHING: Change = (None, None)
+
+_FEW = 64
+"""Structs with more members than this are maps, and their keys are not the same again and again."""
 
 
 def compare(shape: Shape, old: Obj, new: Obj) -> tuple[FieldSet, FieldSet]:
@@ -40,13 +44,28 @@ def whole(shape: Shape, value: Any) -> FieldSet:
 
 
 def _whole_struct(shape: Struct, value: Obj) -> FieldSet:
-    fields, others = shape.fields, shape.others or shapes.LEAF
-    result: FieldSet = {MEMBER: LEAF}
-    for name in sorted(value):
-        sub = fields.get(name, others)
-        below = value[name]
-        result[f"f:{name}"] = whole(sub, below) if below and type(sub) is not Leaf else LEAF
+    names = tuple(value)
+    node, inner = (_known_members if len(names) <= _FEW else _members)(shape, names)
+    if not inner:
+        return node
+    result = dict(node)
+    for name, step, sub in inner:
+        if below := value[name]:
+            result[step] = whole(sub, below)
     return result
+
+
+def _members(
+    shape: Struct, names: tuple[str, ...]
+) -> tuple[FieldSet, list[tuple[str, str, Shape]]]:
+    """Return the node of a struct with these members, and which of them may have something below."""
+    fields, others = shape.fields, shape.others or shapes.LEAF
+    found = [(name, f"f:{name}", fields.get(name, others)) for name in sorted(names)]
+    node: FieldSet = {MEMBER: LEAF, **{step: LEAF for _, step, _ in found}}
+    return node, [each for each in found if type(each[2]) is not Leaf]
+
+
+_known_members = lru_cache(maxsize=4096)(_members)
 
 
 def _whole_list(shape: Shape, value: list[Any]) -> FieldSet:
@@ -69,13 +88,9 @@ def _compared(shape: Shape, old: Any, new: Any) -> Change:
     """Compare two values that are both there."""
     if old is new or old == new:
         return _NOTHING
-    match shape:
-        case Leaf():
-            return None, LEAF
-        case Struct():
-            return _compared_structs(shape, old, new)
-        case ListMap() | SetOf():
-            return _compared_lists(shape, old, new)
+    if isinstance(shape, Struct):
+        return _compared_structs(shape, old, new)
+    return (None, LEAF) if isinstance(shape, Leaf) else _compared_lists(shape, old, new)
 
 
 def _compared_structs(shape: Struct, old: Any, new: Any) -> Change:
@@ -93,6 +108,8 @@ def _compared_structs(shape: Struct, old: Any, new: Any) -> Change:
 
 
 def _compared_members(shape: Struct, old: Obj, new: Obj) -> tuple[FieldSet, FieldSet]:
+    if not old:
+        return LEAF, _within(_whole_struct(shape, new))
     fields, others = shape.fields, shape.others or shapes.LEAF
     gone: FieldSet = {}
     come: FieldSet = {}
@@ -117,12 +134,20 @@ def _note(step: str, change: Change, gone: FieldSet, come: FieldSet) -> None:
         come[step] = change[1]
 
 
+def _within(node: FieldSet) -> FieldSet:
+    """Return what is below a node, without the node itself."""
+    below = dict(node)
+    del below[MEMBER]
+    return below
+
+
 def _compared_lists(shape: Shape, old: Any, new: Any) -> Change:
+    was_list, is_list = (bool(each) and type(each) is list for each in (old, new))
+    if not was_list:
+        return None, _within(_whole_list(shape, new)) if is_list else LEAF
     step, item = _stepping(shape)
     was = _indexed(step, old)
     now = _indexed(step, new)
-    if not was and not now:
-        return None, LEAF
     gone: FieldSet = {}
     come: FieldSet = {}
     for name, values in now.items():

@@ -1,7 +1,6 @@
 """The entries of managedFields: one for each manager, operation, version and endpoint."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from jobferry.localkube.apiserver.managed import paths, sets
@@ -37,8 +36,7 @@ class Manager(NamedTuple):
         return f"{{{','.join(members)}}}"
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """What a manager owns."""
 
     fields: FieldSet

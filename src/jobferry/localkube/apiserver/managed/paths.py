@@ -96,7 +96,7 @@ def of_set_item(item: Any) -> str:
 
 def maker(shape: ListMap) -> Callable[[Any], str]:
     """Return a function that gives the step to an item of such a list."""
-    if len(shape.keys) == 1 and not shape.defaults:
+    if len(shape.keys) == 1:
         return _single(shape.keys[0], shape)
     return lambda item: of_item(shape, item)
 
@@ -158,8 +158,10 @@ def _value_rank(value: Any) -> tuple[int, Any]:
             return (0, value)
         case str():
             return (1, value)
+        case list() | dict():
+            return (3 if isinstance(value, list) else 4, value_text(value))
         case _:
-            return (3, value_text(value))
+            return (5, "null")
 
 
 @lru_cache(maxsize=4096)

@@ -36,10 +36,10 @@ def is_member(node: Mapping[str, Any]) -> bool:
 
 def ordered(steps: FieldSet) -> FieldSet:
     """Return the same steps in order."""
+    if len(steps) < 2:
+        return steps
     names = sorted(steps)
-    if (
-        names and names[-1] > "g"
-    ):  # not only members of an object: the text does not tell the order
+    if names[-1] > "g":  # not only members of an object: the text does not tell the order
         names.sort(key=paths.rank)
     return {name: steps[name] for name in names}
 
@@ -171,9 +171,10 @@ def read(fields: Any) -> FieldSet:
         if step == MEMBER:
             continue
         try:
-            result[paths.canonical(step)] = _read_node(node)
+            known = paths.canonical(step)
         except paths.UnknownStep:
             continue  # a later version may know it; upstream drops it, too
+        result[known] = _read_node(node)
     return ordered(result)
 
 

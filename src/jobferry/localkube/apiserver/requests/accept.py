@@ -33,8 +33,11 @@ _TRANSFORMS["PartialObjectMetadataList"] = _TRANSFORMS["PartialObjectMetadata"]
 
 
 @lru_cache(maxsize=256)
-def form(header: str, *, streams: bool = False) -> Form:
-    """Choose the form of an object or a list; of what may also be a stream, a refusal says so."""
+def form(header: str, *, streams: bool = False, tables: bool = True) -> Form:
+    """Choose the form of an object or a list; of what may also be a stream, a refusal says so.
+
+    Some kinds have no columns: without `tables` the next form is taken that the client would accept.
+    """
     known = (JSON, YAML, PROTOBUF, "*/*")
     types = [media_type for media_type, _ in _clauses(header)]
     if header and not any(each in known for each in types):
@@ -42,7 +45,7 @@ def form(header: str, *, streams: bool = False) -> Form:
         raise status.not_acceptable(
             f"406: Not Acceptable\n\nAvailable representations: {offered}"
         )
-    return _chosen(header, _object_form)
+    return _chosen(header, _object_form if tables else _untabled_form)
 
 
 def check_text(header: str) -> None:
@@ -58,6 +61,13 @@ def check_text(header: str) -> None:
     objects = (JSON, YAML, PROTOBUF, "application/*", "*/*")
     if not any(each in objects and "as" not in parameters for each, parameters in clauses):
         why = f"only the following media types are accepted: {_OFFERED}"
+        raise status.not_convertible(why)
+
+
+def check_stream(form: Form) -> None:
+    """Refuse a form in which there are no streams."""
+    if form.yaml:
+        why = f"only the following media types are accepted: {_STREAMS}"
         raise status.not_convertible(why)
 
 
@@ -88,7 +98,7 @@ def _object_form(media_type: str, parameters: dict[str, str]) -> Form | None:
     is_yaml = media_type == YAML
     if not is_yaml and media_type not in (JSON, "application/*", "*/*"):
         return None
-    if parameters.get("stream", "watch") != "watch":
+    if parameters.get("stream", "watch") != "watch" or (is_yaml and "stream" in parameters):
         return None
     if not {"as", "g", "v"} & parameters.keys():
         return Form(yaml=is_yaml)
@@ -96,6 +106,11 @@ def _object_form(media_type: str, parameters: dict[str, str]) -> Form | None:
     if parameters.get("g") == "meta.k8s.io" and version in _TRANSFORMS.get(kind, ()):
         return Form(kind, version, yaml=is_yaml)
     return None
+
+
+def _untabled_form(media_type: str, parameters: dict[str, str]) -> Form | None:
+    found = _object_form(media_type, parameters)
+    return None if found is not None and found.kind == "Table" else found
 
 
 def _discovery_form(media_type: str, parameters: dict[str, str]) -> Form | None:

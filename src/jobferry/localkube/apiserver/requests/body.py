@@ -1,21 +1,31 @@
 """The body of a request as JSON, whatever it was written in."""
 
+import re
 from contextlib import suppress
 from typing import Any
 
 import orjson
 
 from jobferry.localkube.apiserver import status
-from jobferry.localkube.apiserver.requests import json_words, lenient_json, yaml_text
+from jobferry.localkube.apiserver.requests import json_words, lenient_json, yaml_document
 from jobferry.localkube.apiserver.requests.accept import JSON, PROTOBUF, YAML
+from jobferry.localkube.apiserver.requests.call import Call
+from jobferry.localkube.apiserver.requests.yaml_document import Document
+from jobferry.localkube.apiserver.types import duplicates
 
 LIMIT = 3 * 1024 * 1024
 """The most bytes that a body may have, as for kube-apiserver."""
+
+LARGE = 32 * 1024
+"""From this many bytes on YAML is read in another thread: it takes 1 ms for 1 kB or two."""
 
 DEPTH = 200
 """The deepest nesting that is read: objects are walked by functions that call themselves, and orjson
 writes no more than 254 levels."""
 
+_MOST = 1 << 63
+_LONG = re.compile(rb"(?<!\d)\d{19}")
+_FRACTION = re.compile(rb"\d[.eE]")
 _READABLE = f"{JSON}, {YAML}, {PROTOBUF}"
 
 
@@ -52,12 +62,59 @@ def parse_json(body: bytes) -> Any:
         return lenient_json.parse(body)
 
 
-def parse_yaml(body: bytes) -> Any:
+def parse_yaml(body: bytes) -> Document:
     """Read YAML, or JSON, which is YAML too; ValueError says what is wrong."""
     if body.lstrip()[:1] == b"{":
         with suppress(orjson.JSONDecodeError):  # what begins like JSON may still be YAML
-            return orjson.loads(body)
-    return yaml_text.parse(body)
+            value = orjson.loads(body)
+            if not duplicates.may_be_in(body, value):
+                return Document(_whole(value) if _FRACTION.search(body) else value, [])
+    return yaml_document.read(body)
+
+
+def _whole(value: Any) -> Any:
+    """Make integers of numbers like 2.0: a reader of YAML knows no difference."""
+    if isinstance(value, dict):
+        return {key: _whole(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return list(map(_whole, value))
+    is_whole = isinstance(value, float) and value.is_integer() and abs(value) < _MOST
+    return int(value) if is_whole else value
+
+
+def has_long_numbers(text: bytes) -> bool:
+    """Tell whether a text may hold an integer that has no room in 64 bits with a sign."""
+    return _LONG.search(text) is not None
+
+
+def untyped(value: Any) -> Any:
+    """Make floats of integers that are too long, as Go does with what has no type."""
+    if isinstance(value, dict):
+        return {key: untyped(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return list(map(untyped, value))
+    return float(value) if isinstance(value, int) and value >= _MOST else value
+
+
+def takes_long(call: Call) -> bool:
+    """Tell whether reading a body would keep all others waiting for longer than they may."""
+    return len(call.body) > LARGE and "yaml" in media_type(call.headers.get("content-type", ""))
+
+
+def read_ahead(call: Call) -> None:
+    """Read the YAML of a body, in any thread."""
+    try:
+        call.read_ahead = parse_yaml(call.body)
+    except ValueError as error:
+        call.read_ahead = error
+
+
+def document(call: Call) -> Document:
+    """Return what the YAML of a body says; whoever asks may change it. ValueError says what is wrong."""
+    found, call.read_ahead = call.read_ahead, None
+    if isinstance(found, ValueError):
+        raise found
+    return parse_yaml(call.body) if found is None else found
 
 
 def is_too_deep(value: Any, text: bytes | None = None) -> bool:

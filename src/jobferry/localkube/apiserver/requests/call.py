@@ -2,15 +2,23 @@
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import orjson
 
 from jobferry.localkube.apiserver.identity.user import User
-from jobferry.localkube.apiserver.requests import yaml_output
+from jobferry.localkube.apiserver.requests import yaml_document
 from jobferry.localkube.apiserver.requests.accept import PLAIN, YAML, Form
 from jobferry.localkube.apiserver.requests.session import Session
 from jobferry.localkube.apiserver.requests.target import Query, Target
+from jobferry.localkube.apiserver.requests.yaml_document import Document
 from jobferry.localkube.apiserver.status import NoPage, StatusError
+
+MOST_WARNINGS = 1000
+"""More than an answer has room for."""
+
+_NO_SNIFFING = ("X-Content-Type-Options", "nosniff")
+"""Tells browsers to take a text for a text, whatever names are in it."""
 
 
 @dataclass(slots=True)
@@ -29,11 +37,21 @@ class Call:
     form: Form = PLAIN
     forgets_owners: bool = False
     """The object in its body says that nobody shall own its fields."""
+    read_ahead: Document | ValueError | None = None
+    """What its body says, if that was read in advance: YAML takes its time."""
     warnings: list[str] = field(default_factory=list)
+
+    @property
+    def is_pretty(self) -> bool:
+        """Whether the answer is for the eyes of a person."""
+        values = self.query.get("pretty")
+        if values and values[0]:
+            return values[0] in ("1", "t", "T", "true", "TRUE", "True")
+        return self.headers.get("user-agent", "").startswith(("curl", "Wget", "Mozilla/5.0"))
 
     def warn(self, text: str) -> None:
         """Tell the client something besides the answer, once."""
-        if text not in self.warnings:
+        if len(self.warnings) < MOST_WARNINGS and text not in self.warnings:
             self.warnings.append(text)
 
 
@@ -50,12 +68,26 @@ class Answer:
     session: Session | None = None
 
 
-def answer_error(error: StatusError, form: Form = PLAIN) -> Answer:
+def text_answer(code: int, text: str) -> Answer:
+    """Answer with a text for people."""
+    return Answer(code, text.encode(), "text/plain; charset=utf-8", (_NO_SNIFFING,))
+
+
+def json_bytes(value: Any, *, pretty: bool = False) -> bytes:
+    """Write JSON as Go does: indented, or in a line."""
+    return orjson.dumps(
+        value, option=orjson.OPT_INDENT_2 if pretty else orjson.OPT_APPEND_NEWLINE
+    )
+
+
+def answer_error(error: StatusError, call: Call | None = None) -> Answer:
     """Answer with a failure."""
     if isinstance(error, NoPage):
-        return Answer(error.code, f"{error}\n".encode(), "text/plain; charset=utf-8")
-    again = error.retry_after
-    headers = () if again is None else (("Retry-After", str(again)),)
-    if form.yaml:
-        return Answer(error.code, yaml_output.dump(error.status()), YAML, headers)
-    return Answer(error.code, orjson.dumps(error.status()), headers=headers)
+        return text_answer(error.code, f"{error}\n")
+    headers: tuple[tuple[str, str], ...] = (_NO_SNIFFING,) if error.code == 403 else ()
+    if error.retry_after is not None:
+        headers += (("Retry-After", str(error.retry_after)),)
+    if call is not None and call.form.yaml:
+        return Answer(error.code, yaml_document.dump(error.status()), YAML, headers)
+    content = json_bytes(error.status(), pretty=call is not None and call.is_pretty)
+    return Answer(error.code, content, headers=headers)

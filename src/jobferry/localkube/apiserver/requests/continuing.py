@@ -3,19 +3,23 @@
 import base64
 import posixpath
 import re
+from typing import Any, NamedTuple
 
-import msgspec
 import orjson
 
 from jobferry.localkube.apiserver import status
 from jobferry.localkube.apiserver.requests import json_words
+from jobferry.localkube.apiserver.types.leaves import json_kind
 
 VERSION = "meta.k8s.io/v1"
 
 _WRONG = re.compile(rb"[^A-Za-z0-9_\-\r\n]")
 
 
-class _Token(msgspec.Struct):
+_GO = {str: "string", int: "int64"}
+
+
+class _Token(NamedTuple):
     v: str = ""
     rv: int = 0
     start: str = ""
@@ -53,9 +57,27 @@ def _read(token: str) -> _Token:
     text = base64.urlsafe_b64decode(data + b"=" * (-digits % 4))
     try:
         # As for Go, what is no UTF-8 stands for a character that nobody knows.
-        return msgspec.json.decode(text.decode(errors="replace"), type=_Token)
-    except msgspec.DecodeError as error:
+        parsed = orjson.loads(text.decode(errors="replace"))
+    except orjson.JSONDecodeError as error:
         raise _invalid(json_words.problem(text) or str(error)) from error
+    return _token({} if parsed is None else parsed)
+
+
+def _token(parsed: Any) -> _Token:
+    """Read the members that a token has, as Go does."""
+    if not isinstance(parsed, dict):
+        into = "Go value of type storage.continueToken"
+        raise _invalid(f"json: cannot unmarshal {json_kind(parsed)} into {into}")
+    found = {}
+    for name, zero in _Token._field_defaults.items():
+        value = parsed.get(name)
+        if value is not None and type(value) is not type(zero):
+            kind = json_kind(value)
+            shown = f"{kind} {value}" if kind == "number" else kind
+            into = f"Go struct field continueToken.{name} of type {_GO[type(zero)]}"
+            raise _invalid(f"json: cannot unmarshal {shown} into {into}")
+        found[name] = zero if value is None else value
+    return _Token(**found)
 
 
 def _invalid(why: str) -> status.StatusError:

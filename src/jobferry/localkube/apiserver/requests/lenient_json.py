@@ -22,7 +22,7 @@ def _integer(digits: str) -> int | float:
     if len(digits) > 20:
         return float(digits)
     number = int(digits)
-    return number if -(1 << 63) <= number < 1 << 64 else float(number)
+    return number if -(1 << 63) <= number < 1 << 63 else float(number)
 
 
 def _mended(value: Any) -> Any:

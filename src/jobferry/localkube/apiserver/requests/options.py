@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from jobferry.errors import BadInput
@@ -72,17 +73,22 @@ class DeleteOptions:
 
 def list_options(query: Query) -> ListOptions:
     """Read what to list or watch."""
+    version, match = text(query, "resourceVersion"), text(query, "resourceVersionMatch")
+    watch, initial_events = bool(flag(query, "watch")), flag(query, "sendInitialEvents")
+    if watch and version in ("", "0") and initial_events is None and not match:
+        # What is there comes first anyway; who takes bookmarks hears where it ends.
+        initial_events, match = True, NOT_OLDER_THAN
     found = ListOptions(
         labels=_label_selector(text(query, "labelSelector")),
         fields=_field_selector(text(query, "fieldSelector")),
-        watch=bool(flag(query, "watch")),
+        watch=watch,
         bookmarks=bool(flag(query, "allowWatchBookmarks")),
-        resource_version=text(query, "resourceVersion"),
-        match=text(query, "resourceVersionMatch"),
+        resource_version=version,
+        match=match,
         timeout=number(query, "timeoutSeconds"),
         limit=max(number(query, "limit") or 0, 0),
         resume=text(query, "continue"),
-        initial_events=flag(query, "sendInitialEvents"),
+        initial_events=initial_events,
     )
     check = _watch_problems if found.watch else _list_problems
     _raise_if("ListOptions", list(check(found)))
@@ -119,6 +125,10 @@ def delete_options(query: Query) -> DeleteOptions:
             "gracePeriodSeconds": number(query, "gracePeriodSeconds"),
             "orphanDependents": flag(query, "orphanDependents"),
             "propagationPolicy": next(iter(query.get("propagationPolicy", ())), None),
+            "preconditions": {
+                "uid": text(query, "uid") or None,
+                "resourceVersion": text(query, "resourceVersion") or None,
+            },
         }
     )
 
@@ -161,6 +171,7 @@ def manager_problems(manager: str, path: str) -> list[Problem]:
     return found
 
 
+@lru_cache(maxsize=256)
 def manager_from_agent(user_agent: str) -> str:
     """Return the name by which a client without a field manager is known."""
     printable = "".join(c for c in user_agent.partition("/")[0] if c == " " or c.isprintable())

@@ -1,12 +1,18 @@
 """Which resource, and what to do with it: the path and method of a request, as authorisation sees them."""
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from urllib.parse import unquote
+from typing import NamedTuple
+from urllib.parse import unquote, unquote_plus
 
+from jobferry.localkube.apiserver import status
+from jobferry.localkube.apiserver.validation import names
 from jobferry.objects import fields
 
 Query = Mapping[str, Sequence[str]]
+
+PROXY = "proxy"
+"""A verb that paths may begin with and that nothing serves any more; it knows no subresources."""
 
 _VERBS = {
     "POST": "create",
@@ -16,11 +22,12 @@ _VERBS = {
     "PATCH": "patch",
     "DELETE": "delete",
 }
+_BAD_ESCAPE = re.compile("%(?![0-9a-fA-F]{2})")
+_VERBS_IN_PATHS = ("watch", PROXY)
 _NAMESPACE_SUBRESOURCES = ("status", "finalize")
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """What a request is about. A path outside of any API version is not a resource."""
 
     verb: str
@@ -40,16 +47,18 @@ class Target:
 
 def find(method: str, raw_path: str, query: Query) -> Target:
     """Read a path. It is decoded before it is split: an encoded slash is a slash, as for Go."""
+    if _BAD_ESCAPE.search(raw_path):
+        raise status.bad_path()
     path = unquote(raw_path)
     parts, group = _in_group(path.strip("/").split("/"))
     if len(parts) < 2:
         return Target(method.lower(), path)
     version, parts = parts[0], parts[1:]
     verb = _VERBS.get(method, "")
-    if parts[0] == "watch" and len(parts) > 1:
-        verb, parts = "watch", parts[1:]
+    if parts[0] in _VERBS_IN_PATHS and len(parts) > 1:
+        verb, parts = parts[0], parts[1:]
     namespace, parts = _in_namespace(parts)
-    resource, name, subresource = [*parts[:3], "", "", ""][:3]
+    resource, name, subresource = [*parts[: 2 if verb == PROXY else 3], "", "", ""][:3]
     named = bool(name)
     if not named and verb == "get":
         verb = "watch" if asks_to_watch(query) else "list"
@@ -69,6 +78,16 @@ def find(method: str, raw_path: str, query: Query) -> Target:
         rest=tuple(parts[3:]),
         name_in_path=named,
     )
+
+
+def query_of(text: str) -> dict[str, list[str]]:
+    """Read a query; what Go cannot read of it, it leaves out: wrong escapes, and pairs with a semicolon."""
+    found: dict[str, list[str]] = {}
+    for pair in text.split("&"):
+        if pair and ";" not in pair and not _BAD_ESCAPE.search(pair):
+            name, _, value = pair.partition("=")
+            found.setdefault(unquote_plus(name), []).append(unquote_plus(value))
+    return found
 
 
 def asks_to_watch(query: Query) -> bool:
@@ -105,7 +124,6 @@ def _selected_name(query: Query) -> str:
         except fields.BadSelector:
             return ""
         for each in requirements:
-            usable = each.value not in ("", ".", "..") and not {"/", "%"} & set(each.value)
-            if each.field == "metadata.name" and not each.negated and usable:
-                return each.value
+            if each.field == "metadata.name" and not each.negated:
+                return "" if names.lookup_problem(each.value) else each.value
     return ""

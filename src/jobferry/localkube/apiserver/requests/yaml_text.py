@@ -9,6 +9,8 @@ import yaml
 
 from jobferry.localkube.apiserver.requests import aliases
 from jobferry.localkube.apiserver.requests.aliases import BadYAML
+from jobferry.localkube.apiserver.requests.yaml_document import Document
+from jobferry.objects.gotext import quote
 
 try:
     from yaml import CSafeLoader as Base
@@ -27,6 +29,9 @@ FLOAT = re.compile(
 )
 _TRUE = frozenset({"y", "yes", "true", "on"})
 _FIRST = "-+0123456789."
+_VERSION = re.compile(rb"\A(?:#[^\n]*\n|\s)*%YAML[ \t]+(\d+)\.(\d+)")
+_ALIAS = re.compile(r"\*([\w-]+)")
+_NUMBERS = {"inf": "+Inf", "+inf": "+Inf", "-inf": "-Inf", "nan": "NaN"}
 
 DEPTH = 1000
 """The deepest nesting that is read at all."""
@@ -59,11 +64,20 @@ _Loader.add_implicit_resolver(f"{_TAG}int", INT, list(_FIRST))
 _Loader.add_implicit_resolver(f"{_TAG}float", FLOAT, list(_FIRST))
 
 
+def _checked(node: yaml.ScalarNode, pattern: re.Pattern[str], tag: str) -> str:
+    """Return the text of a scalar, whose tag may have been given to a text that does not fit it."""
+    text: str = node.value
+    if not pattern.match(text):
+        raise BadYAML(f"yaml: cannot decode !!str `{text}` as a !!{tag}")
+    return text
+
+
 def _bool(_loader: _Loader, node: yaml.ScalarNode) -> bool:
-    return node.value.lower() in _TRUE
+    return _checked(node, BOOL, "bool").lower() in _TRUE
 
 
 def _int(_loader: _Loader, node: yaml.ScalarNode) -> int | float | str:
+    _checked(node, INT, "int")
     try:
         number = _number(node.value.replace("_", ""))
         # As in Go, what has no room in 64 bits is a float.
@@ -84,13 +98,13 @@ def _number(text: str) -> int:
 
 
 def _float(_loader: _Loader, node: yaml.ScalarNode) -> float | int | str:
-    text = node.value.replace("_", "").lower()
+    text = _checked(node, FLOAT, "float").replace("_", "").lower()
     if text.endswith(("inf", "nan")):
-        raise BadYAML(f"json: unsupported value: {text}")
+        raise BadYAML(f"json: unsupported value: {_NUMBERS[text.replace('.', '')]}")
     number = float(text)
     if math.isinf(number):  # as in Go, what is too large for a number is text
         return str(node.value)
-    return int(number) if number.is_integer() and abs(number) < 1e15 else number
+    return int(number) if number.is_integer() and abs(number) < 1 << 63 else number
 
 
 def _literal(_loader: _Loader, node: yaml.ScalarNode) -> str:
@@ -99,27 +113,39 @@ def _literal(_loader: _Loader, node: yaml.ScalarNode) -> str:
 
 def _binary(_loader: _Loader, node: yaml.ScalarNode) -> str:
     try:
-        return base64.b64decode(node.value).decode()
+        data = base64.b64decode("".join(node.value.split()), validate=True)
     except ValueError as error:
-        raise BadYAML("!!binary value contains invalid base64 data") from error
+        raise BadYAML("yaml: !!binary value contains invalid base64 data") from error
+    return data.decode(errors="replace")
 
 
 def _map(loader: _Loader, node: yaml.MappingNode) -> dict[str, Any]:
     loader.flatten_mapping(node)
-    return {
-        _key(loader.construct_object(key, deep=True)): loader.construct_object(value, deep=True)
-        for key, value in node.value
-    }
+    found = {}
+    for key, value in node.value:
+        member = loader.construct_object(value, deep=True)
+        found[_key(loader.construct_object(key, deep=True), member)] = member
+    return found
 
 
-def _key(key: object) -> str:
+def _any(loader: _Loader, node: yaml.Node) -> Any:
+    """Read what has a tag that nobody knows, or one of another sort of node: as if it had none."""
+    if isinstance(node, yaml.MappingNode):
+        return _map(loader, node)
+    if isinstance(node, yaml.SequenceNode):
+        return [loader.construct_object(each, deep=True) for each in node.value]
+    return str(node.value)
+
+
+def _key(key: object, member: object) -> str:
     """Return a key as the text that it is in JSON."""
     if isinstance(key, str):
         return key
     if isinstance(key, bool):
         return "true" if key else "false"
     if key is None:
-        return "null"
+        shown = quote(member) if isinstance(member, str) else member
+        raise BadYAML(f"unsupported map key of type: %!s(<nil>), key: <nil>, value: {shown}")
     if isinstance(key, int | float):
         return str(key)
     raise BadYAML(f"unsupported map key of type {type(key).__name__}")
@@ -128,29 +154,25 @@ def _key(key: object) -> str:
 _Loader.add_constructor(f"{_TAG}bool", _bool)
 _Loader.add_constructor(f"{_TAG}int", _int)
 _Loader.add_constructor(f"{_TAG}float", _float)
-_Loader.add_constructor(f"{_TAG}map", _map)
-_Loader.add_constructor(f"{_TAG}set", _map)
+for _tag in (f"{_TAG}map", f"{_TAG}set", f"{_TAG}seq", None):
+    _Loader.add_constructor(_tag, _any)
 _Loader.add_constructor(f"{_TAG}timestamp", _literal)
 _Loader.add_constructor(f"{_TAG}binary", _binary)
 
 
-def parse(text: bytes) -> Any:
+def read(text: bytes) -> Document:
     """Read the first document of a text."""
     try:
         loader = _Loader(text)
         try:
+            _check_version(text)
             # What follows the first document is not looked at, as by Go's reader.
             root = loader.get_node() if loader.check_node() else None
-            if root is None:
-                return None
-            is_shared = b"*" in text and aliases.are_used(root)
-            found = loader.construct_document(root)
-            # Whoever changes an object must not change another part of it thereby.
-            return aliases.unshared(found) if is_shared else found
+            return Document(None, []) if root is None else _document(loader, root, text)
         finally:
             loader.dispose()
     except yaml.MarkedYAMLError as error:
-        raise BadYAML(f"yaml: {_go_words(error)}") from error
+        raise BadYAML(f"yaml: {_go_words(error, text)}") from error
     except yaml.reader.ReaderError as error:
         raise BadYAML(f"yaml: {error.reason}") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
@@ -159,21 +181,37 @@ def parse(text: bytes) -> Any:
         raise BadYAML("exceeded max depth") from None
 
 
-def _go_words(error: yaml.MarkedYAMLError) -> str:
+def _document(loader: _Loader, root: yaml.Node, text: bytes) -> Document:
+    is_shared = b"*" in text and aliases.are_used(root)
+    repeated = _repeated(root)  # before merge keys are put in the place of what they name
+    found = loader.construct_document(root)
+    # Whoever changes an object must not change another part of it thereby.
+    return Document(aliases.unshared(found) if is_shared else found, repeated)
+
+
+def _check_version(text: bytes) -> None:
+    """Refuse a document that says it is of another version: libyaml has come to know 1.2, Go has not."""
+    found = _VERSION.match(text)
+    if found and found.groups() != (b"1", b"1"):
+        line = text[: found.start(1)].count(b"\n")
+        where = f"line {line}: " if line else ""
+        raise BadYAML(f"yaml: {where}found incompatible YAML document")
+
+
+def _go_words(error: yaml.MarkedYAMLError, text: bytes) -> str:
     """Say what is wrong as Go's parser does, which is libyaml too but counts lines in its own way."""
-    line = 0
-    for mark in (error.context_mark, error.problem_mark):
-        if not line and mark is not None and mark.line:
-            line = mark.line + isinstance(error, yaml.scanner.ScannerError)
-    return f"line {line}: {error.problem}" if line else str(error.problem)
+    problem, mark = str(error.problem), error.problem_mark
+    if mark is not None and isinstance(error, yaml.composer.ComposerError):
+        line = text.decode(errors="replace").split("\n")[mark.line]
+        if alias := _ALIAS.match(line, mark.column):
+            return f"unknown anchor '{alias[1]}' referenced"
+    if mark is not None and mark.line:
+        return f"line {mark.line + isinstance(error, yaml.scanner.ScannerError)}: {problem}"
+    mark = error.context_mark
+    return f"line {mark.line}: {problem}" if mark is not None and mark.line else problem
 
 
-def repeated(text: bytes) -> list[str]:
-    """Return what a strict reader finds: keys that are there twice, in its words."""
-    try:
-        root = yaml.compose(text, Loader=_Loader)
-    except (yaml.YAMLError, ValueError, RecursionError):
-        return []
+def _repeated(root: yaml.Node) -> list[str]:
     found: list[str] = []
     waiting = [root]
     known: set[int] = set()

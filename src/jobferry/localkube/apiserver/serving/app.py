@@ -6,8 +6,10 @@ Authenticate, find out what is asked, authorise, make room, answer. What goes wr
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
 from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
+from datetime import datetime
+from email.utils import format_datetime
+from functools import lru_cache
 from typing import Any
-from urllib.parse import parse_qs
 
 from jobferry import log
 from jobferry.clock import Seconds, timeout
@@ -18,8 +20,12 @@ from jobferry.localkube.apiserver.access.rbac import require
 from jobferry.localkube.apiserver.handlers import routing
 from jobferry.localkube.apiserver.handlers.backend import Backend
 from jobferry.localkube.apiserver.handlers.routing import Handler, SpecialKey
-from jobferry.localkube.apiserver.identity.authenticate import Authenticator
-from jobferry.localkube.apiserver.identity.user import User
+from jobferry.localkube.apiserver.identity.authenticate import (
+    IGNORED,
+    Authenticator,
+    is_ignored,
+)
+from jobferry.localkube.apiserver.identity.user import ANONYMOUS, User
 from jobferry.localkube.apiserver.requests import accept, body, options, target
 from jobferry.localkube.apiserver.requests.call import Answer, Call, answer_error
 from jobferry.localkube.apiserver.requests.session import Session
@@ -121,8 +127,10 @@ class App:
 
     async def _answered(self, scope: Scope, receive: Receive) -> tuple[Call | None, Answer]:
         """Find the answer to a request, whatever it is, and note it."""
+        # Of a header that is there twice the first counts, as for Go.
         headers = {
-            name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
+            name.decode("latin-1"): value.decode("latin-1")
+            for name, value in reversed(scope["headers"])
         }
         call: Call | None = None
         begun, received = self._meters.begin(), self._backend.clock.now()
@@ -130,7 +138,7 @@ class App:
             call = self._understood(scope, headers)
             answer = await self._answer(call, scope, receive)
         except StatusError as error:
-            answer = answer_error(error, call.form if call else accept.PLAIN)
+            answer = answer_error(error, call)
         except RecursionError:
             answer = answer_error(status.bad_request("json: exceeded max depth"))
         except CommitFailed as error:
@@ -140,27 +148,38 @@ class App:
             _log.failure("A request failed", error, path=scope["path"])
             answer = answer_error(status.internal("see the log of the server"))
         self._meters.end(begun, call, answer.code)
+        number = headers.get("audit-id") or self._backend.new_uid()
+        answer.headers += (
+            ("Audit-Id", number),
+            ("Date", _date(received.replace(microsecond=0))),
+        )
         if self._audit is not None and call is not None:
             uri = scope["path"] + (
                 f"?{query}" if (query := scope["query_string"].decode("latin-1")) else ""
             )
-            self._audit.write(call, uri, answer.code, received)
+            self._audit.write(call, number, uri, answer.code, received)
         return call, answer
 
     def _understood(self, scope: Scope, headers: Mapping[str, str]) -> Call:
         """Find out who asks for what."""
-        user = self._caller(scope, headers)
         raw_path = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")
-        query = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-        return Call(
+        query = target.query_of(scope["query_string"].decode("latin-1"))
+        wanted = target.find(scope["method"], raw_path.partition("?")[0], query)
+        if not _is_long(wanted):
+            options.check_timeout(query)
+        user = self._caller(scope, headers)
+        call = Call(
             method=scope["method"],
             query=query,
             headers=headers,
             body=b"",
-            target=target.find(scope["method"], raw_path.partition("?")[0], query),
+            target=wanted,
             user=impersonated(scope["headers"], user, self._backend.decide),
             protocols=scope["subprotocols"] if scope["type"] == "websocket" else None,
         )
+        if user is ANONYMOUS and is_ignored(headers.get("authorization", "")):
+            call.warn(IGNORED)
+        return call
 
     def _caller(self, scope: Scope, headers: Mapping[str, str]) -> User:
         extensions = scope.get("extensions") or {}
@@ -188,9 +207,8 @@ class App:
             raise status.no_page()
         if not call.target.is_resource:
             return await self._paths.answer(call)
-        if call.target.verb in _LONG or call.target.subresource in _LONG_SUBRESOURCES:
+        if _is_long(call.target):
             return await self._handle(call, scope, receive)
-        options.check_timeout(call.query)
         with self._room.taken(reads=call.method in ("GET", "HEAD")):
             return await self._handle(call, scope, receive)
 
@@ -199,10 +217,14 @@ class App:
         if call.target.subresource in _LONG_SUBRESOURCES:
             return await handler(self._backend, call, resource)  # no objects go in or out
         call.form = accept.form(
-            call.headers.get("accept", ""), streams=call.target.verb in ("list", "watch")
+            call.headers.get("accept", ""),
+            streams=call.target.verb in ("list", "watch"),
+            tables=not routing.only_answers(call, resource),
         )
         if call.method in ("POST", "PUT", "PATCH", "DELETE"):
             call.body = await self._whole_body(call, receive)
+            if body.takes_long(call):
+                await asyncio.to_thread(body.read_ahead, call)
         return await handler(self._backend, call, resource)
 
     async def _whole_body(self, call: Call, receive: Receive) -> bytes:
@@ -279,6 +301,11 @@ async def _body(headers: Mapping[str, str], receive: Receive) -> bytes:
             return b"".join(parts)
 
 
+def _is_long(wanted: target.Target) -> bool:
+    """Tell whether a request may take as long as it likes, and so takes nobody's place."""
+    return wanted.verb in _LONG or wanted.subresource in _LONG_SUBRESOURCES
+
+
 def _head(answer: Answer, call: Call | None) -> Message:
     headers = [(name.lower().encode(), value.encode()) for name, value in answer.headers]
     if not any(name == b"cache-control" for name, _ in headers):
@@ -290,6 +317,11 @@ def _head(answer: Answer, call: Call | None) -> Message:
     if answer.stream is None and answer.content_type:
         headers.append((b"content-length", str(len(answer.body)).encode()))
     return {"type": "http.response.start", "status": answer.code, "headers": headers}
+
+
+@lru_cache(maxsize=1)
+def _date(moment: datetime) -> str:
+    return format_datetime(moment, usegmt=True)
 
 
 async def _send_parts(parts: AsyncIterator[bytes], send: Send) -> None:

@@ -1,6 +1,5 @@
 """The audit log: one line for each request that was answered, as kube-apiserver writes it (level Metadata)."""
 
-from collections.abc import Callable
 from datetime import datetime
 from typing import BinaryIO
 
@@ -14,18 +13,17 @@ from jobferry.objects import Obj
 class Audit:
     """Writes what was asked, by whom, and how it was answered."""
 
-    def __init__(self, file: BinaryIO, clock: Clock, new_id: Callable[[], str]) -> None:
+    def __init__(self, file: BinaryIO, clock: Clock) -> None:
         self._file = file
         self._clock = clock
-        self._new_id = new_id
 
-    def write(self, call: Call, uri: str, code: int, received: datetime) -> None:
+    def write(self, call: Call, number: str, uri: str, code: int, received: datetime) -> None:
         """Write a line; it is in the file when this returns."""
         line: Obj = {
             "kind": "Event",
             "apiVersion": "audit.k8s.io/v1",
             "level": "Metadata",
-            "auditID": self._new_id(),
+            "auditID": number,
             "stage": "ResponseStarted" if call.target.verb == "watch" else "ResponseComplete",
             "requestURI": uri,
             "verb": call.target.verb,

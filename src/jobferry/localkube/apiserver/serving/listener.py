@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
 from jobferry.clock import Seconds
@@ -30,6 +30,9 @@ HEAD_WITHIN: Seconds = 32.0
 
 MOST_HEAD = 1 << 20
 """How many bytes it may have, likewise."""
+
+MOST_URL = (1 << 16) - 1
+"""How long a URL may be for the parser that uvicorn asks."""
 
 _TOO_LARGE = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
@@ -64,6 +67,8 @@ class _Http(HttpToolsProtocol):
     head_timer: asyncio.TimerHandle | None = None
     """Runs while we wait for the head of a request to be complete."""
     head_size = 0
+    running: RequestResponseCycle | None = None
+    """The request that is being answered; `cycle` is the newest that came."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -73,9 +78,12 @@ class _Http(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_waiting()
         super().connection_lost(exc)
+        if self.running is not None:
+            self.running.disconnected = not self.running.response_complete
+            self.running.message_event.set()
         # They refer to us; together we would stay until the collector comes, and it comes seldom.
         self.pipeline.clear()
-        self.cycle = None  # type: ignore[assignment]
+        self.cycle = self.running = None  # type: ignore[assignment]
 
     def handle_websocket_upgrade(self) -> None:
         super().handle_websocket_upgrade()
@@ -99,7 +107,18 @@ class _Http(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._stop_waiting()
+        whole = self.url
+        if len(whole) <= MOST_URL:
+            super().on_headers_complete()
+            return
+        # The parser of URLs has no room for a long selector; it has nothing to find in a query.
+        self.url, _, query = whole.partition(b"?")
         super().on_headers_complete()
+        self.url, self.scope["query_string"] = whole, query
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self.running = cycle
+        super()._start_asgi_task(cycle, app)
 
     def _await_head(self) -> None:
         self.head_size = 0
@@ -109,6 +128,9 @@ class _Http(HttpToolsProtocol):
         if self.head_timer is not None:
             self.head_timer.cancel()
             self.head_timer = None
+
+    def send_400_response(self, msg: str) -> None:
+        super().send_400_response("400 Bad Request")
 
     def _should_upgrade(self) -> bool:
         # The library that speaks WebSocket breaks at any other method.

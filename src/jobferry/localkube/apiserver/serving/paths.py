@@ -8,10 +8,12 @@ import orjson
 
 from jobferry import metrics
 from jobferry.localkube.apiserver import discovery, status
+from jobferry.localkube.apiserver.identity.tokens import Tokens
 from jobferry.localkube.apiserver.openapi import Documents
 from jobferry.localkube.apiserver.registry import Registry
-from jobferry.localkube.apiserver.requests import accept, yaml_output
-from jobferry.localkube.apiserver.requests.call import Answer, Call
+from jobferry.localkube.apiserver.requests import accept, yaml_document
+from jobferry.localkube.apiserver.requests.call import Answer, Call, json_bytes, text_answer
+from jobferry.localkube.apiserver.serving import issuer
 from jobferry.objects import Obj
 
 VERSION: Obj = {
@@ -32,7 +34,6 @@ VERSION: Obj = {
 """What localkube answers like; a client that looks closely finds that it is not that itself."""
 
 HEALTH = ("healthz", "livez", "readyz")
-_TEXT = "text/plain; charset=utf-8"
 
 _OLD_OPENAPI = {"swagger": "2.0", "info": {"title": "Kubernetes", "version": "v1.35.8"}}
 _OLD_OPENAPI_BYTES = b"\n\x032.0\x12\x15\n\nKubernetes\x12\x07v1.35.8\x42\x00"
@@ -48,31 +49,33 @@ class Paths:
     documents: Documents
     render_metrics: Callable[[], bytes]
     address: str
+    tokens: Tokens
     _kept: dict[str, tuple[int, bytes, str]] = field(default_factory=dict)
     """Discovery as bytes with its tag, by path and form, and the state of the registry it is of."""
 
     async def answer(self, call: Call) -> Answer:
         """Answer, or say that there is nothing here."""
-        parts = call.target.path.strip("/").split("/")
-        is_any = parts == ["apis"] or parts[0] in HEALTH
-        is_known = parts[0] in ("", "api", "apis", "version", "metrics", "openapi")
-        if call.method not in ("GET", "HEAD") and is_known and not is_any:
-            raise status.method_not_allowed()
+        parts = call.target.path.removeprefix("/").split("/")
         match parts:
-            case [""]:
+            case [""] | ["index.html"]:
                 return Answer(200, orjson.dumps({"paths": self._listed()}))
-            case [name, *_] if name in HEALTH:
-                return Answer(200, _health(call, name), content_type=_TEXT)
-            case ["version"]:
+            case [name, *rest] if name in HEALTH and rest in ([], ["ping"]):
+                return text_answer(200, _health(call, name))
+            case ["version"] | ["version", ""]:
+                _check_is_get(call)
                 return Answer(200, orjson.dumps(VERSION, option=orjson.OPT_INDENT_2))
             case ["metrics"]:
                 return Answer(200, self.render_metrics(), content_type=metrics.CONTENT_TYPE)
+            case [".well-known", "openid-configuration", *rest] if rest in ([], [""]):
+                return issuer.configuration(call, self.tokens, self.address)
+            case ["openid", "v1", "jwks", *rest] if rest in ([], [""]):
+                return issuer.key_set(call, self.tokens)
             case ["openapi", "v2"]:
                 return _old_openapi(call)
             case ["openapi", "v3", *rest]:
-                return self.documents.answer(call, "/".join(rest))
-            case ["api" | "apis", *_] as parts:
-                return self._discovered(call, parts)
+                return self.documents.answer(call, "/".join(rest) if rest else None)
+            case ["api" | "apis", *_]:
+                return self._discovered(call, call.target.path.strip("/").split("/"))
         raise status.no_page()
 
     def _listed(self) -> list[str]:
@@ -82,19 +85,24 @@ class Paths:
         ]
         groups = {f"/apis/{group}" for group, _ in self.registry.group_versions() if group}
         fixed = ["/api", "/apis", "/metrics", "/openapi/v3", "/version"]
-        return sorted({*versions, *groups, *fixed, *(f"/{name}" for name in HEALTH)})
+        fixed += [issuer.CONFIGURATION, issuer.KEY_SET, *(f"/{name}" for name in HEALTH)]
+        return sorted({*versions, *groups, *fixed})
 
     def _discovered(self, call: Call, parts: list[str]) -> Answer:
         header = call.headers.get("accept", "")
         form = accept.discovery_form(header, aggregated=len(parts) == 1)
-        aggregated = form.version
-        key = f"{aggregated} {form.yaml} {'/'.join(parts)}"
+        aggregated, pretty = form.version, call.is_pretty
+        key = f"{aggregated} {form.yaml} {pretty} {'/'.join(parts)}"
         kept = self._kept.get(key)
         if kept is None or kept[0] != self.registry.generation:
             found = self._discover(parts, aggregated)
-            content = yaml_output.dump(found) if form.yaml else orjson.dumps(found)
+            content = (
+                yaml_document.dump(found) if form.yaml else json_bytes(found, pretty=pretty)
+            )
             tag = hashlib.sha256(content).hexdigest().upper()
             kept = self._kept[key] = (self.registry.generation, content, tag)
+        if parts[0] == "api" or len(parts) > 2:
+            _check_is_get(call)
         _, content, tag = kept
         content_type = accept.YAML if form.yaml else accept.JSON
         if aggregated:
@@ -126,11 +134,17 @@ class Paths:
         raise self.registry.nothing_in(group)
 
 
-def _health(call: Call, name: str) -> bytes:
+def _check_is_get(call: Call) -> None:
+    if call.method != "GET":
+        raise status.method_not_allowed()
+
+
+def _health(call: Call, name: str) -> str:
     """Say that all is well; whoever wants to know more hears what was looked at."""
-    if "verbose" in call.query:
-        return f"[+]ping ok\n{name} check passed\n".encode()
-    return b"ok"
+    if "verbose" not in call.query:
+        return "ok"
+    excluded = "ping" in call.query.get("exclude", ())
+    return f"[+]ping {'excluded: ' if excluded else ''}ok\n{name} check passed\n"
 
 
 def _old_openapi(call: Call) -> Answer:

@@ -1,7 +1,6 @@
 """What is stored, and what happened to it; neither ever changes, so all readers share them."""
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -71,8 +70,7 @@ class Change:
         return f"Change({self.entry!r}, previous={before}, deleted={self.deleted})"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Range:
+class Range(NamedTuple):
     """Entries in the order of their keys, all as of one revision."""
 
     entries: list[Entry]

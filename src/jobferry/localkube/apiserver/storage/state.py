@@ -55,6 +55,8 @@ class _Shelf:
 
     def bounds(self, prefix: str, start: str) -> tuple[int, int]:
         """Return where the keys below `prefix` that are not before `start` begin and end."""
+        if not self.keys:
+            return 0, 0
         low = bisect.bisect_left(self.keys, max(prefix, start))
         # "0" is what follows "/": all that begins with the prefix is before it.
         high = bisect.bisect_left(self.keys, prefix[:-1] + "0")

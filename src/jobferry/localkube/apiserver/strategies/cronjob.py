@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from jobferry.localkube.apiserver import problems
-from jobferry.localkube.apiserver.problems import Problem
+from jobferry.localkube.apiserver.problems import Named, Problem
 from jobferry.localkube.apiserver.strategies import (
     job,
     job_validation,
@@ -83,7 +83,7 @@ def _spec_problems(spec: Obj, was: Obj | None) -> Iterator[Problem]:
     yield from values.not_negative("spec.startingDeadlineSeconds", deadline)
     zone = spec.get("timeZone")
     if zone is not None and (was is None or was.get("timeZone") != zone):
-        yield from _zone_problems(zone, "spec.timeZone")
+        yield from _zone_problems(Named(zone), "spec.timeZone")
     policy = spec.get("concurrencyPolicy")
     yield from values.one_of("spec.concurrencyPolicy", policy, _POLICIES)
     yield from _template_problems((spec.get("jobTemplate") or {}).get("spec") or {})

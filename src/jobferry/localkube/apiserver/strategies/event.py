@@ -196,6 +196,7 @@ STRATEGY = Strategy(
     field_names=frozenset(_core_fields({})),
     unknown_field="field label not supported: {0}",
     create_on_update=True,
+    default_propagation="",
 )
 """Events of the core group."""
 
@@ -208,5 +209,6 @@ NEW_STRATEGY = Strategy(
     field_names=frozenset(_new_fields({})),
     unknown_field="field label not supported: {0}",
     create_on_update=True,
+    default_propagation="",
 )
 """Events of events.k8s.io, in their own form."""

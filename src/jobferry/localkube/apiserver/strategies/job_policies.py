@@ -54,7 +54,7 @@ def _action_problems(spec: Obj, action: str, field: str) -> Iterator[Problem]:
             what = "requires the backoffLimitPerIndex to be set"
             yield problems.invalid(field, action, what)
     elif action not in _ACTIONS:
-        yield problems.not_supported(field, action, _ACTIONS)
+        yield problems.not_in_enum(field, action, _ACTIONS)
 
 
 def _codes_problems(codes: Obj, field: str, containers: Set[str]) -> Iterator[Problem]:
@@ -62,7 +62,7 @@ def _codes_problems(codes: Obj, field: str, containers: Set[str]) -> Iterator[Pr
     if not operator:
         yield problems.required(f"{field}.operator", _valid(_OPERATORS))
     elif operator not in _OPERATORS:
-        yield problems.not_supported(f"{field}.operator", operator, _OPERATORS)
+        yield problems.not_in_enum(f"{field}.operator", operator, _OPERATORS)
     if name is not None and name not in containers:
         what = "must be one of the container or initContainer names in the pod template"
         yield problems.invalid(f"{field}.containerName", name, what)
@@ -95,7 +95,7 @@ def _patterns_problems(patterns: Sequence[Obj], field: str) -> Iterator[Problem]
         if not status:
             yield problems.required(f"{path}.status", _valid(_STATUSES))
         elif status not in _STATUSES:
-            yield problems.not_supported(f"{path}.status", status, _STATUSES)
+            yield problems.not_in_enum(f"{path}.status", status, _STATUSES)
 
 
 def success_problems(spec: Obj, field: str) -> Iterator[Problem]:
@@ -157,7 +157,7 @@ def replacement_problems(spec: Obj, field: str) -> Iterator[Problem]:
     only_failed = spec.get("podFailurePolicy") is not None
     supported = ("Failed",) if only_failed else ("Failed", "TerminatingOrFailed")
     if policy is not None and policy not in supported:
-        yield problems.not_supported(field, policy, supported)
+        yield problems.not_in_enum(field, policy, supported)
 
 
 def _valid(known: Sequence[str]) -> str:

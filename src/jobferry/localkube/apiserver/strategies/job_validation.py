@@ -93,8 +93,10 @@ def _full_spec_problems(spec: Obj, field: str) -> Iterator[Problem]:
 
 def _as_sent(job: Obj) -> Obj:
     """Return a new Job without labels that are its own only because a read fills them in."""
-    about, carried = job["metadata"], _template_labels(job["spec"])
-    if carried is None or len(carried) != len(GENERATED) or about.get("labels") != carried:
+    about = job["metadata"]
+    name, uid = about.get("name") or "", about.get("uid") or ""
+    generated = dict(zip(GENERATED, (name, name, uid, uid), strict=True))
+    if job["spec"].get("manualSelector") or about.get("labels") != generated:
         return job
     return {"metadata": {key: about[key] for key in about if key != "labels"}}
 
@@ -106,6 +108,10 @@ def _template_labels(spec: Obj) -> dict[str, str] | None:
 
 def _selects(selector: Obj | None, carried: dict[str, str]) -> bool:
     """Tell whether a selector selects labels; one that is wrong is reported elsewhere."""
+    if selector is not None and not selector.get("matchExpressions"):
+        wanted = selector.get("matchLabels") or {}
+        if wanted.items() <= carried.items():
+            return True  # that is so of most; also of a wrong one, no more is to be said
     try:
         return labels.from_object(selector).matches(carried)
     except labels.BadSelector:
@@ -173,7 +179,7 @@ def _mode_problems(spec: Obj, field: str) -> Iterator[Problem]:
         return
     if mode not in (None, "NonIndexed"):
         known = ("NonIndexed", "Indexed")
-        yield problems.not_supported(f"{field}.completionMode", mode, known)
+        yield problems.not_in_enum(f"{field}.completionMode", mode, known)
         return
     for member in ("backoffLimitPerIndex", "maxFailedIndexes"):
         if (number := spec.get(member)) is not None:
@@ -222,7 +228,7 @@ def _restart_problems(spec: Obj, field: str) -> Iterator[Problem]:
     if policy in ("", "Always"):
         yield problems.required(field, 'valid values: "OnFailure", "Never"')
     elif policy not in ("OnFailure", "Never"):
-        yield problems.not_supported(field, policy, ("OnFailure", "Never"))
+        yield problems.not_in_enum(field, policy, ("OnFailure", "Never"))
     elif spec.get("podFailurePolicy") is not None and policy != "Never":
         what = 'only "Never" is supported when podFailurePolicy is specified'
         yield problems.invalid(field, policy, what)

@@ -175,12 +175,19 @@ class _Amounts(NamedTuple):
             yield problems.invalid(field, str(self.request), f"{said} in {name}")
 
 
+def _prepare_create(limits: Obj) -> None:
+    """Name what has no name: of all kinds, this one gets one, which nobody can foresee."""
+    about = limits["metadata"]
+    about["name"] = about.get("name") or about["uid"]
+
+
 def _validate_update(new: Obj, _old: Obj) -> Sequence[Problem]:
     return _validate(new)
 
 
 STRATEGY = Strategy(
     default=_default,
+    prepare_create=_prepare_create,
     validate_create=_validate,
     validate_update=_validate_update,
     name_problems=names.is_subdomain,

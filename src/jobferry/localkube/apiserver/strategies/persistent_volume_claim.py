@@ -8,20 +8,23 @@ from jobferry.localkube.apiserver.problems import Problem
 from jobferry.localkube.apiserver.strategies import keeping
 from jobferry.localkube.apiserver.strategy import Strategy
 from jobferry.localkube.apiserver.validation import (
+    claims,
     metadata,
     names,
     resources,
-    selectors,
     values,
 )
 from jobferry.objects import Obj, quantities
 from jobferry.objects.quantities import Quantity
 
-_ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
-_VOLUME_MODES = ("Block", "Filesystem")
 _CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
-_SOURCE = ("apiGroup", "kind", "name")
-_STORAGE_FIELD = "spec.resources[storage]"
+_RESIZE_STATES = (
+    "ControllerResizeInProgress",
+    "ControllerResizeInfeasible",
+    "NodeResizeInProgress",
+    "NodeResizeInfeasible",
+    "NodeResizePending",
+)
 _FIXED = (
     "spec is immutable after creation except resources.requests and "
     "volumeAttributesClassName for bound claims"
@@ -81,73 +84,11 @@ def _validate_create(claim: Obj) -> Sequence[Problem]:
     return list(_problems(claim))
 
 
-def _problems(claim: Obj) -> Iterator[Problem]:
+def _problems(claim: Obj, *, any_group: bool = False) -> Iterator[Problem]:
     yield from metadata.create_problems(
         claim, namespaced=True, name_problems=names.is_subdomain
     )
-    spec = claim.get("spec") or {}
-    yield from _modes_problems(spec)
-    yield from _storage_problems((spec.get("resources") or {}).get("requests") or {})
-    if name := spec.get("storageClassName"):
-        yield from values.subdomain("spec.storageClassName", name)
-    mode = spec.get("volumeMode")
-    if mode is not None and mode not in _VOLUME_MODES:
-        yield problems.not_supported("spec.volumeMode", mode, _VOLUME_MODES)
-    for field in ("dataSource", "dataSourceRef"):
-        if source := spec.get(field):
-            yield from _source_problems(source, f"spec.{field}")
-    yield from _agreement_problems(spec)
-    if name := spec.get("volumeAttributesClassName"):
-        yield from values.subdomain("spec.volumeAttributesClassName", name)
-
-
-def _modes_problems(spec: Obj) -> Iterator[Problem]:
-    modes, field = spec.get("accessModes") or (), "spec.accessModes"
-    if not modes:
-        yield problems.required(field, "at least 1 access mode is required")
-    yield from selectors.selector_problems(spec.get("selector"), "spec.selector")
-    known = set()
-    for mode in modes:
-        if mode in _ACCESS_MODES:
-            known.add(mode)
-        else:
-            yield problems.not_supported(field, mode, _ACCESS_MODES)
-    if "ReadWriteOncePod" in known and len(known) > 1:
-        what = "may not use ReadWriteOncePod with other access modes"
-        yield problems.forbidden(field, what)
-
-
-def _storage_problems(requests: Obj) -> Iterator[Problem]:
-    if "storage" not in requests:
-        yield problems.required(_STORAGE_FIELD)
-        return
-    amount = quantities.parse(requests["storage"])
-    if amount <= quantities.ZERO:
-        yield problems.invalid(_STORAGE_FIELD, str(amount), values.NOT_POSITIVE)
-
-
-def _source_problems(source: Obj, field: str) -> Iterator[Problem]:
-    kind, group = source.get("kind", ""), source.get("apiGroup") or ""
-    for member in ("name", "kind"):
-        if not source.get(member):
-            yield problems.required(f"{field}.{member}")
-    if not group and kind != "PersistentVolumeClaim":
-        what = "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
-        yield problems.invalid(field, kind, what)
-    if group:
-        yield from values.subdomain(f"{field}.apiGroup", group)
-
-
-def _agreement_problems(spec: Obj) -> Iterator[Problem]:
-    source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
-    if not source or not reference:
-        return
-    # Upstream shows a path where the value should be: an empty struct.
-    if reference.get("namespace"):
-        what = "may not be specified when dataSourceRef.namespace is specified"
-        yield problems.invalid("spec", {}, what)
-    elif any((source.get(m) or "") != (reference.get(m) or "") for m in _SOURCE):
-        yield problems.invalid("spec", {}, "must match dataSourceRef")
+    yield from claims.spec_problems(claim.get("spec") or {}, "spec", any_group=any_group)
 
 
 # -- what may change ------------------------------------------------------------------------------
@@ -156,9 +97,14 @@ def _agreement_problems(spec: Obj) -> Iterator[Problem]:
 def _validate_update(new: Obj, old: Obj) -> Sequence[Problem]:
     return [
         *metadata.update_problems(new, old),
-        *_problems(new),
+        *_problems(new, any_group=_has_group(old.get("spec") or {})),
         *_change_problems(new, old),
     ]
+
+
+def _has_group(spec: Obj) -> bool:
+    sources = (spec.get("dataSource") or {}, spec.get("dataSourceRef") or {})
+    return any(source.get("apiGroup") is not None for source in sources)
 
 
 def _change_problems(new: Obj, old: Obj) -> Iterator[Problem]:
@@ -216,10 +162,11 @@ def _fixed(spec: Obj, before: Obj, new: Obj, annotation: str | None) -> dict[str
         fixed.pop("storageClassName", None)
     if (new.get("status") or {}).get("phase") == "Bound":
         fixed.pop("volumeAttributesClassName", None)
-        wanted = dict(spec.get("resources") or {})
-        requests = dict(wanted.get("requests") or {})
-        requests.pop("storage", None)
-        fixed["resources"] = {**wanted, "requests": requests}
+        if ((new["spec"].get("resources") or {}).get("requests")) is not None:
+            wanted = dict(spec.get("resources") or {})
+            requests = dict(wanted.get("requests") or {})
+            requests.pop("storage", None)
+            fixed["resources"] = {**wanted, "requests": requests}
     return fixed
 
 
@@ -237,12 +184,38 @@ def _validate_status(new: Obj, old: Obj) -> Sequence[Problem]:
     found = list(metadata.update_problems(new, old))
     if not (new.get("spec") or {}).get("accessModes"):
         found.append(problems.required("Spec.accessModes"))
-    for name, text in ((new.get("status") or {}).get("capacity") or {}).items():
-        amount = quantities.parse(text).scaled()
-        if amount < 0:
-            what = "must be a valid resource quantity"
-            found.append(problems.invalid(f"status.capacity[{name}]", amount, what))
-    return found
+    status = new.get("status") or {}
+    for name, text in (status.get("capacity") or {}).items():
+        found.extend(_amount_problems(text, f"status.capacity[{name}]"))
+    return [*found, *_resize_problems(status)]
+
+
+def _resize_problems(status: Obj) -> Iterator[Problem]:
+    """Say what is wrong with how far a claim has grown."""
+    field = "status.allocatedResourceStatuses"
+    for name, state in (status.get("allocatedResourceStatuses") or {}).items():
+        yield from _resource_problems(name, field)
+        if state not in _RESIZE_STATES:
+            yield problems.not_in_enum(field, name, _RESIZE_STATES)
+    field = "status.allocatedResources"
+    for name, text in (status.get("allocatedResources") or {}).items():
+        if wrong := list(_resource_problems(name, field)):
+            yield from wrong
+        else:
+            yield from _amount_problems(text, f"{field}[{name}]")
+
+
+def _resource_problems(name: str, field: str) -> Iterator[Problem]:
+    if complaints := names.qualified_problems(name):
+        yield from values.each(field, name, complaints)
+    elif resources.is_native(name) and name != "storage":
+        yield problems.not_supported(field, name, ("storage",))
+
+
+def _amount_problems(text: str, field: str) -> Iterator[Problem]:
+    amount = quantities.parse(text).scaled()
+    if amount < 0:
+        yield problems.invalid(field, amount, "must be a valid resource quantity")
 
 
 def _warnings(claim: Obj) -> Sequence[str]:

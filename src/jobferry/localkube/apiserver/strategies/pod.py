@@ -1,6 +1,6 @@
 """Pods: what is filled in, checked and warned of; how long they stay when they are deleted."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from jobferry.localkube.apiserver.problems import Problem
 from jobferry.localkube.apiserver.strategies import (
@@ -43,7 +43,7 @@ def _settle_addresses(status: Obj) -> None:
         status["podIP"] = listed[0].get("ip") or ""
 
 
-def prepare_create(pod: Obj) -> None:
+def prepare_create(pod: Obj) -> Sequence[str]:
     """Start the status, and complete what depends on the pod's own labels and annotations."""
     spec, given = pod["spec"], pod.get("status") or {}
     pod["status"] = status = {"phase": "Pending"}
@@ -62,7 +62,7 @@ def prepare_create(pod: Obj) -> None:
     carried = pod["metadata"].get("labels") or {}
     for term in _own_terms(spec):
         _apply_label_keys(term, carried)
-    _apply_app_armor(pod)
+    return list(_apply_app_armor(pod))
 
 
 def _own_terms(spec: Obj) -> list[Obj]:
@@ -87,20 +87,23 @@ def _apply_label_keys(term: Obj, carried: Mapping[str, str]) -> None:
                 selector.setdefault("matchExpressions", []).append(added)
 
 
-def _apply_app_armor(pod: Obj) -> None:
-    """Turn old annotations about AppArmor into fields."""
+def _apply_app_armor(pod: Obj) -> Iterator[str]:
+    """Turn old annotations about AppArmor into fields, and warn of those without one."""
     annotations, spec = pod["metadata"].get("annotations"), pod["spec"]
     if not annotations or (spec.get("os") or {}).get("name") == "windows":
         return
     whole = (spec.get("securityContext") or {}).get("appArmorProfile")
     for _, container in pod_spec.all_containers(spec, ""):
-        text = annotations.get(f"{pod_annotations.APP_ARMOR}{container.get('name')}")
+        key = f"{pod_annotations.APP_ARMOR}{container.get('name')}"
         own = (container.get("securityContext") or {}).get("appArmorProfile")
-        if text is None or own is not None:
+        if key not in annotations or own is not None:
             continue
-        profile = pod_warnings.app_armor_profile(text)
-        if profile and profile != whole and not any(security.app_armor_problems(profile, "")):
+        profile = pod_warnings.app_armor_profile(annotations[key])
+        if profile and not any(security.app_armor_problems(profile, "")):
+            if profile == whole:
+                continue
             container.setdefault("securityContext", {})["appArmorProfile"] = profile
+        yield f"metadata.annotations[{key}]: {pod_warnings.OLD_APP_ARMOR}"
 
 
 def qos_class(spec: Obj) -> str:

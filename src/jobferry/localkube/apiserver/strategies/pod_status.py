@@ -40,9 +40,9 @@ def status_problems(pod: Obj, old: Obj) -> Iterator[Problem]:
         )
     yield from _claims_problems(status, pod["spec"])
     yield from _addresses_problems(status, was)
-    if (pod["spec"].get("os") or {}).get("name", "linux") == "linux":
-        for kind, _ in _KINDS:
-            yield from _users_problems(status.get(kind) or (), f"status.{kind}")
+    os = (pod["spec"].get("os") or {}).get("name", "linux")
+    for kind, _ in _KINDS:
+        yield from _users_problems(status.get(kind) or (), os, f"status.{kind}")
 
 
 def warnings(pod: Obj) -> list[str]:
@@ -151,12 +151,15 @@ def _family_problems(status: Obj, was: Obj, member: str) -> Iterator[Problem]:
     yield from addresses.family_problems(f"status.{member}", found)
 
 
-def _users_problems(statuses: Sequence[Obj], field: str) -> Iterator[Problem]:
+def _users_problems(statuses: Sequence[Obj], os: str, field: str) -> Iterator[Problem]:
     for index, status in enumerate(statuses):
         user = (status.get("user") or {}).get("linux")
         if user is None:
             continue
         path = f"{field}[{index}].user.linux"
+        if os != "linux":
+            yield problems.forbidden(path, "cannot be set for a windows pod")
+            continue
         for member in ("uid", "gid"):
             number = user.get(member, 0)
             yield from values.each(f"{path}.{member}", number, names.id_problems(number))

@@ -1,6 +1,7 @@
 """What an API server warns of in pods and in templates for them."""
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from jobferry.localkube.apiserver.strategies import volume_warnings
 from jobferry.localkube.apiserver.validation import (
@@ -41,22 +42,27 @@ _ANNOTATIONS = {
         'non-functional in v1.11+; use the "sysctls" field instead'
     ),
 }
+OLD_APP_ARMOR = 'deprecated since v1.30; use the "appArmorProfile" field instead'
 _SECCOMP = 'non-functional in v1.27+; use the "seccompProfile" field instead'
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 _MATCHES_NONE = "a null labelSelector results in matching no pod"
+MOST = 1000
+"""More than an answer has room for: of a port that all containers have, each pair is told."""
 _BYTES = ("memory", "ephemeral-storage")
 
 
 def template_warnings(template: Obj, field: str) -> list[str]:
     """Warn of a template for pods."""
     about = template.get("metadata") or {}
-    return list(_warnings(template["spec"], about, f"{field}.", of_template=True))
+    found = _warnings(template["spec"], about, f"{field}.", of_template=True)
+    return list(islice(found, MOST))
 
 
 def pod_warnings(pod: Obj) -> list[str]:
     """Warn of a pod."""
-    return list(_warnings(pod["spec"], pod["metadata"], "", of_template=False))
+    found = _warnings(pod["spec"], pod["metadata"], "", of_template=False)
+    return list(islice(found, MOST))
 
 
 def _warnings(spec: Obj, about: Obj, prefix: str, *, of_template: bool) -> Iterator[str]:
@@ -164,8 +170,7 @@ def _profile_warnings(
         if with_app_armor and key in annotations and own.get("appArmorProfile") is None:
             profile = whole.get("appArmorProfile")
             if profile is None or profile != app_armor_profile(annotations[key]):
-                what = 'deprecated since v1.30; use the "appArmorProfile" field instead'
-                yield f"{field}[{key}]: {what}"
+                yield f"{field}[{key}]: {OLD_APP_ARMOR}"
 
 
 def app_armor_profile(annotation: str) -> Obj | None:

@@ -1,7 +1,6 @@
 """Schedules of CronJobs: what is wrong with them, in the words of the parser that Kubernetes uses."""
 
 import re
-import zoneinfo
 from typing import NamedTuple
 
 from jobferry import errors
@@ -63,6 +62,8 @@ def zone_problem(zone: str) -> str:
         return ""
     if ".." in zone or zone[0] in "/\\" or "\\" in zone:
         return "time: invalid location name"
+    import zoneinfo  # noqa: PLC0415 (heavy, and few CronJobs name a zone)
+
     try:
         zoneinfo.ZoneInfo(zone)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):

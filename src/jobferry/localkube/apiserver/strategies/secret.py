@@ -9,6 +9,7 @@ import orjson
 
 from jobferry.localkube.apiserver import problems
 from jobferry.localkube.apiserver.problems import Problem
+from jobferry.localkube.apiserver.requests import json_words
 from jobferry.localkube.apiserver.strategies import config_map
 from jobferry.localkube.apiserver.strategy import Strategy
 from jobferry.localkube.apiserver.validation import metadata, names, values
@@ -95,12 +96,8 @@ def _no_object(text: bytes) -> str:
     """Say, as Go would, why a text is no JSON object."""
     try:
         value = orjson.loads(text)
-    except orjson.JSONDecodeError as error:
-        rest = text.strip()
-        if not rest or error.pos >= len(rest):
-            return "unexpected end of JSON input"
-        character = error.doc[error.pos : error.pos + 1]
-        return f"invalid character {character!r} looking for beginning of value"
+    except orjson.JSONDecodeError:
+        return json_words.problem(text)
     if value is None or isinstance(value, dict):
         return ""
     kind = {list: "array", str: "string", bool: "bool"}.get(type(value), "number")

@@ -183,7 +183,7 @@ def _point_problems(point: Obj, field: str) -> Iterator[Problem]:
         what = "may not be specified when `ip` is not set"
         yield problems.forbidden(f"{field}.ipMode", what)
     elif mode is not None and mode not in ("Proxy", "VIP"):
-        yield problems.not_supported(f"{field}.ipMode", mode, ("Proxy", "VIP"))
+        yield problems.not_in_enum(f"{field}.ipMode", mode, ("Proxy", "VIP"))
     if host:
         yield from values.subdomain(f"{field}.hostname", host)
         if addresses.parse(host):
@@ -200,6 +200,15 @@ def _warnings(service: Obj) -> Sequence[str]:
 
 def _warnings_update(new: Obj, _old: Obj) -> Sequence[str]:
     return list(_all_warnings(new))
+
+
+def _warnings_status(new: Obj, _old: Obj) -> Sequence[str]:
+    points = ((new.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ()
+    return [
+        warning
+        for index, point in enumerate(points)
+        for warning in addresses.warnings(f"{_INGRESS}[{index}]", point.get("ip") or "")
+    ]
 
 
 def _all_warnings(service: Obj) -> Iterator[str]:
@@ -267,6 +276,7 @@ STATUS = Strategy(
     default=_default,
     prepare_update=keeping.spec,
     validate_update=_validate_status,
+    warn_update=_warnings_status,
     name_problems=names.is_old_label,
     versioned=None,
     reset_fields=("spec",),

@@ -160,13 +160,13 @@ def address_problems(spec: Obj, before: Obj) -> Iterator[Problem]:
     for index, family in enumerate(spec.get("ipFamilies") or ()):
         field = f"spec.ipFamilies[{index}]"
         if family not in _FAMILIES:
-            yield problems.not_supported(field, family, _FAMILIES)
+            yield problems.not_in_enum(field, family, _FAMILIES)
         if family in seen:
             yield problems.duplicate(field, family)
         seen.add(family)
     policy = spec.get("ipFamilyPolicy")
     if policy is not None and policy not in _POLICIES:
-        yield problems.not_supported("spec.ipFamilyPolicy", policy, _POLICIES)
+        yield problems.not_in_enum("spec.ipFamilyPolicy", policy, _POLICIES)
     found = list(_each_problems(given, before.get("clusterIPs") or ()))
     yield from found
     if len(given) > 2:

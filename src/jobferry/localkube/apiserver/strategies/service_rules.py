@@ -225,7 +225,7 @@ def _policy_problems(spec: Obj) -> Iterator[Problem]:
     yield from _health_problems(spec)
     inside = spec.get("internalTrafficPolicy")
     if inside is not None and inside not in TRAFFIC:
-        yield problems.not_supported("spec.internalTrafficPolicy", inside, TRAFFIC)
+        yield problems.not_in_enum("spec.internalTrafficPolicy", inside, TRAFFIC)
     wanted = spec.get("trafficDistribution")
     if wanted is not None and wanted not in _DISTRIBUTIONS:
         yield problems.not_supported("spec.trafficDistribution", wanted, _DISTRIBUTIONS)

@@ -18,6 +18,7 @@ def strategy(
     has_status: bool,
     has_generation: bool = False,
     returns_deleted: bool = False,
+    default_propagation: str = "Background",
     fields: Mapping[str, str] | None = None,
     unknown_field: str = "",
     name_problems: NameProblems = names.is_subdomain,
@@ -31,6 +32,7 @@ def strategy(
         name_problems=name_problems,
         versioned=spec_of if has_generation else None,
         returns_deleted=returns_deleted,
+        default_propagation=default_propagation,
         fields=partial(_fields, fields or {}),
         field_names=frozenset(fields or {}),
         **({"unknown_field": unknown_field} if unknown_field else {}),  # type: ignore[arg-type]

@@ -56,7 +56,7 @@ def zero(api_version: str, kind: str) -> Obj:
 
 
 def _read(name: str, parsed: Any, body: bytes | None, *, in_order: bool) -> tuple[Any, Notes]:
-    literal = literals.finder(body) if body is not None else None
+    literal = literals.Finder(body) if body is not None else None
     notes = Notes(literal, in_order=in_order)
     try:
         return readers.of_struct(name)(parsed, None, notes), notes

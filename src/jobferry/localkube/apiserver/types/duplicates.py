@@ -19,25 +19,32 @@ def find(body: bytes, parsed: Any = None, api_version: str = "", kind: str = "")
     `parsed` is the same as JSON values, if that is known already. With a built-in kind, what its type
     does not know, or does not look into, is left out, as API servers do.
     """
-    if not _may_repeat(body, parsed):
+    if not may_be_in(body, parsed):
         return []
     found = strict(body, api_version, kind)
     return [each for each in found if each.startswith("duplicate")]
 
 
 def merged(body: bytes) -> Any:
-    """Return a JSON text in which what an object has twice is put together, as Go's decoder does it."""
+    """Return a JSON text in which what an object has twice is put together, as Go reads it into structs."""
     return json.loads(body, object_pairs_hook=_merge)
 
 
 def _merge(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
-        before = found.get(key)
-        if isinstance(before, dict) and isinstance(value, dict):
-            value = _merge([*before.items(), *value.items()])  # noqa: PLW2901
-        found[key] = value
+        found[key] = _onto(found.get(key), value)
     return found
+
+
+def _onto(before: Any, value: Any) -> Any:
+    """Return what Go has after it reads a value into where another one is: it does not clear that first."""
+    if isinstance(before, dict) and isinstance(value, dict):
+        return _merge([*before.items(), *value.items()])
+    if isinstance(before, list) and isinstance(value, list):
+        read = map(_onto, before, value)
+        return [*read, *value[len(before) :]]
+    return value
 
 
 def strict(body: bytes, api_version: str = "", kind: str = "") -> list[str]:
@@ -51,7 +58,7 @@ def strict(body: bytes, api_version: str = "", kind: str = "") -> list[str]:
     return list(dict.fromkeys(_walk(pairs, type, "")))[:_LIMIT]
 
 
-def _may_repeat(body: bytes, parsed: Any) -> bool:
+def may_be_in(body: bytes, parsed: Any) -> bool:
     """Tell for sure that nothing is there twice, at little cost.
 
     Every pair has a colon. What is there twice is lost when parsed, and its colon with it; nothing else

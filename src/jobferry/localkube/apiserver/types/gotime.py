@@ -74,7 +74,7 @@ class _Reader:
         micros = self._fraction()
         offset = self._piece("Z07:00", self._zone)
         if self.rest:
-            self._refuse(f": extra text: {_quote(self.rest)}")
+            self._refuse(f": extra text: {quote(self.rest)}")
         if not 1 <= day <= monthrange(year or 4, month)[1]:
             self._refuse(": day out of range")
         return self._made((year, month, day, hour, minute, second, micros), offset)
@@ -90,11 +90,11 @@ class _Reader:
             raise
 
     def _refuse(self, message: str) -> None:
-        raise BadTime(f"parsing time {_quote(self.text)}{message}")
+        raise BadTime(f"parsing time {quote(self.text)}{message}")
 
     def _bad(self, piece: str, found: str) -> None:
-        wanted = f"as {_quote(self.layout)}: cannot parse {_quote(found)} as {_quote(piece)}"
-        raise BadTime(f"parsing time {_quote(self.text)} {wanted}")
+        wanted = f"as {quote(self.layout)}: cannot parse {quote(found)} as {quote(piece)}"
+        raise BadTime(f"parsing time {quote(self.text)} {wanted}")
 
     def _literal(self, text: str) -> None:
         if not self.rest.startswith(text):
@@ -156,7 +156,8 @@ class _Reader:
         return (hours * 60 + minutes) * (60 if found[1] == "+" else -60)
 
 
-def _quote(text: str) -> str:
+def quote(text: str) -> str:
+    """Put `text` in double quotes as Go's package for times does."""
     quoted = ""
     for character in text:
         if character in '"\\':

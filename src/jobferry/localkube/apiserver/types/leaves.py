@@ -57,6 +57,10 @@ def _field_names(path: Path, inner: str) -> tuple[str, str]:
     return ".".join(reversed(names)), struct
 
 
+def _as_read(_path: Path, value: Any) -> str:
+    return number_text(value)
+
+
 class Notes:
     """What is found on the way through an object."""
 
@@ -67,7 +71,7 @@ class Notes:
     ) -> None:
         self.strict: dict[str, None] = {}
         self.mismatch: Broken | None = None
-        self.literal = literal or (lambda _path, value: number_text(value))
+        self.literal = literal or _as_read
         """How a number was written."""
         self.in_order = in_order
         """Whether fields are read in the order of the text: only then the notes are as Go has them."""

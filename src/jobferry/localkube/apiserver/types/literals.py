@@ -2,27 +2,28 @@
 
 import functools
 import json
-from collections.abc import Callable
 from typing import Any
 
 from jobferry.localkube.apiserver.types.leaves import Path, number_text
 
 
-def finder(body: bytes) -> Callable[[Path, Any], str]:
-    """Return what finds the text of a number at a place in `body`, which is parsed on first need."""
+class Finder:
+    """Finds the text of a number at a place in a body, which is parsed on first need."""
 
-    @functools.cache
-    def written() -> Any:
-        return json.loads(body, parse_float=_Text, parse_int=_Text, parse_constant=_Text)
+    def __init__(self, body: bytes) -> None:
+        self._body = body
 
-    def find(path: Path, value: Any) -> str:
+    def __call__(self, path: Path, value: Any) -> str:
+        """Return how the number at `path` was written."""
         try:
-            found = _at(written(), path)
+            found = _at(self._written, path)
         except (ValueError, LookupError, TypeError, RecursionError):
             return number_text(value)
         return str(found) if isinstance(found, _Text) else number_text(value)
 
-    return find
+    @functools.cached_property
+    def _written(self) -> Any:
+        return json.loads(self._body, parse_float=_Text, parse_int=_Text, parse_constant=_Text)
 
 
 class _Text(str):

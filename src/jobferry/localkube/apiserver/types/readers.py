@@ -133,21 +133,26 @@ class _Route(NamedTuple):
     """How a struct with certain keys is read: the keys of most objects are the same again and again."""
 
     steps: _Steps
-    """In Go's order."""
-    missing: tuple[tuple[str, Zero], ...]
+    """In Go's order; also those for what is printed although it was not given."""
     ordered: bool
     unknown: tuple[str, ...]
-    order: Callable[[str], int]
 
 
 def _route(plan: _Plan, keys: tuple[str, ...]) -> _Route:
-    known = [(plan.entries[key].place, key) for key in keys if key in plan.entries]
-    inner = sorted(known)
-    steps = tuple((key, *plan.entries[key][1:]) for _, key in inner)
-    missing = tuple((key, zero) for key, zero in plan.always if key not in keys)
+    known = [(key, plan.entries[key]) for key in keys if key in plan.entries]
+    missing = [
+        (key, plan.entries[key]._replace(plain=None, read=_given(zero)))
+        for key, zero in plan.always
+        if key not in keys
+    ]
+    inner = sorted(known + missing, key=lambda each: each[1].place)
+    steps = tuple((key, *entry[1:]) for key, entry in inner)
     unknown = tuple(key for key in keys if key not in plan.entries)
-    ordered = known == inner and not missing and not unknown
-    return _Route(steps, missing, ordered, unknown, lambda key: plan.entries[key].place)
+    return _Route(steps, known == inner and not unknown, unknown)
+
+
+def _given(zero: Zero) -> Reader:
+    return lambda _value, _path, _notes: zero()
 
 
 def _read_ordered(value: dict[str, Any], path: Path, notes: Notes, steps: _Steps) -> Any:
@@ -181,17 +186,13 @@ def _read_by_route(value: dict[str, Any], path: Path, notes: Notes, route: _Rout
     """Read fields the quick way; if anything is wrong, all is read again in order."""
     out: dict[str, Any] = {}
     for key, plain, leave_out, read, mark in route.steps:
-        item = value[key]
+        item = value.get(key)
         new = item if type(item) is plain else read(item, (path, key, mark), notes)
         if new or _stays(new, leave_out):
             out[key] = new
     for key in route.unknown:
         notes.unknown(path, key)
-    if not route.missing:
-        return out
-    for key, zero in route.missing:
-        out[key] = zero()
-    return {key: out[key] for key in sorted(out, key=route.order)}
+    return out
 
 
 def _entry(index: int, member: tables.Member, owner: str) -> _Entry:
@@ -313,8 +314,4 @@ def zero_of(type: Type) -> Zero:
 
 def zero_struct(name: str) -> dict[str, Any]:
     """Return a new struct in which nothing was given."""
-    return {
-        member.field.name: zero_of(member.field.type)()
-        for member in tables.members(name)
-        if _leave_out(member.field) == KEPT
-    }
+    return {key: zero() for key, zero in _plan(name).always}

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from jobferry.localkube.apiserver import shapes
-from jobferry.localkube.apiserver.shapes import LEAF, SET, Leaf, ListMap, Shape, Struct
+from jobferry.localkube.apiserver.shapes import LEAF, Leaf, ListMap, SetOf, Shape, Struct
 from jobferry.localkube.apiserver.types import tables
 from jobferry.localkube.apiserver.types.tables import NO_DEFAULT, Type
 
@@ -72,7 +72,7 @@ def _list(item: Type, marks: Mapping[str, Any]) -> Shape:
         keys = (marks["merge"],) if "merge" in marks else ()
         kind = "map" if keys else "set"
     if kind == "set":
-        return SET
+        return SetOf(_shape(item, {}))
     if kind == "map":
         return ListMap(tuple(keys), _shape(item, {}), _defaults(item.name, keys))
     return Leaf(inner=ListMap((), _shape(item, {})))

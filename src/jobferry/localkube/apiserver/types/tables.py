@@ -6,7 +6,7 @@ types.json is made from Kubernetes' own Go types by tools/tables (`make tables`)
 import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from importlib import resources
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import orjson
@@ -105,8 +105,7 @@ class Member(NamedTuple):
 
 @functools.cache
 def _table() -> Mapping[str, Any]:
-    text = resources.files(__package__).joinpath("types.json").read_bytes()
-    table: dict[str, Any] = orjson.loads(text)
+    table: dict[str, Any] = orjson.loads(Path(__file__).with_name("types.json").read_bytes())
     return table
 
 

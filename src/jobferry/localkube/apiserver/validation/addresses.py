@@ -25,6 +25,11 @@ def parse(text: str) -> Address | None:
         return None
 
 
+def _is_four(address: Address) -> bool:
+    """Tell whether an address is of IPv4, also one that is written as if it were not."""
+    return address.version == 4 or address.ipv4_mapped is not None
+
+
 def address_problems(field: str, text: str) -> Iterator[Problem]:
     """Complain about what is no IP address."""
     if parse(text) is None:
@@ -36,8 +41,13 @@ def family_problems(field: str, found: list[str]) -> Iterator[Problem]:
     """Complain about more than one address of a family."""
     if len(found) < 2:
         return
-    versions = {address.version for each in found if (address := parse(each))}
-    if len(found) > 2 or len(versions) < 2:
+    parsed = [parse(each) for each in found]
+    if None in parsed:
+        first = parsed.index(None)
+        why = f"failed to check for dual stack with error:invalid IP[{first}]: {found[first]}"
+        yield Problem("InternalError", field, f"Internal error: {why}")
+    families = {_is_four(address) for address in parsed if address}
+    if len(found) > 2 or len(families) < 2:
         what = "may specify no more than one IP for each IP family"
         yield problems.invalid(field, [{"IP": each} for each in found], what)
 

@@ -17,8 +17,8 @@ def template_problems(template: Obj, field: str) -> Iterator[Problem]:
     yield from spec_problems(template.get("spec") or {}, f"{field}.spec")
 
 
-def spec_problems(spec: Obj, field: str) -> Iterator[Problem]:
-    """Say what is wrong with what is claimed."""
+def spec_problems(spec: Obj, field: str, *, any_group: bool = False) -> Iterator[Problem]:
+    """Say what is wrong with what is claimed; its sources may be of `any_group` if one was before."""
     modes = spec.get("accessModes") or ()
     if not modes:
         what = "at least 1 access mode is required"
@@ -26,7 +26,7 @@ def spec_problems(spec: Obj, field: str) -> Iterator[Problem]:
     yield from selectors.selector_problems(spec.get("selector"), f"{field}.selector")
     for mode in modes:
         if mode not in ACCESS_MODES:
-            yield problems.not_supported(f"{field}.accessModes", mode, ACCESS_MODES)
+            yield problems.not_in_enum(f"{field}.accessModes", mode, ACCESS_MODES)
     if "ReadWriteOncePod" in modes and {*ACCESS_MODES[:3]} & {*modes}:
         what = "may not use ReadWriteOncePod with other access modes"
         yield problems.forbidden(f"{field}.accessModes", what)
@@ -35,8 +35,8 @@ def spec_problems(spec: Obj, field: str) -> Iterator[Problem]:
         yield from values.subdomain(f"{field}.storageClassName", name)
     mode = spec.get("volumeMode")
     if mode is not None and mode not in VOLUME_MODES:
-        yield problems.not_supported(f"{field}.volumeMode", mode, VOLUME_MODES)
-    yield from _sources_problems(spec, field)
+        yield problems.not_in_enum(f"{field}.volumeMode", mode, VOLUME_MODES)
+    yield from _sources_problems(spec, field, any_group=any_group)
     if name := spec.get("volumeAttributesClassName"):
         yield from values.subdomain(f"{field}.volumeAttributesClassName", name)
 
@@ -49,12 +49,12 @@ def _storage_problems(spec: Obj, field: str) -> Iterator[Problem]:
         yield problems.invalid(field, storage, values.NOT_POSITIVE)
 
 
-def _sources_problems(spec: Obj, field: str) -> Iterator[Problem]:
+def _sources_problems(spec: Obj, field: str, *, any_group: bool) -> Iterator[Problem]:
     source, ref = spec.get("dataSource"), spec.get("dataSourceRef")
     if source is not None:
-        yield from _source_problems(source, f"{field}.dataSource")
+        yield from _source_problems(source, f"{field}.dataSource", any_group=any_group)
     if ref is not None:
-        yield from _source_problems(ref, f"{field}.dataSourceRef")
+        yield from _source_problems(ref, f"{field}.dataSourceRef", any_group=any_group)
         if namespace := ref.get("namespace"):
             yield from values.dns_label(f"{field}.dataSourceRef.namespace", namespace)
     if source is None or ref is None:
@@ -66,13 +66,13 @@ def _sources_problems(spec: Obj, field: str) -> Iterator[Problem]:
         yield problems.invalid(field, {}, "must match dataSourceRef")
 
 
-def _source_problems(source: Obj, field: str) -> Iterator[Problem]:
+def _source_problems(source: Obj, field: str, *, any_group: bool) -> Iterator[Problem]:
     for member in ("name", "kind"):
         if not source.get(member):
             yield problems.required(f"{field}.{member}")
     group, kind = source.get("apiGroup") or "", source.get("kind") or ""
-    if group:
+    if group and not any_group:
         yield from values.subdomain(f"{field}.apiGroup", group)
-    elif kind != "PersistentVolumeClaim":
+    elif not group and kind != "PersistentVolumeClaim":
         what = "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
         yield problems.invalid(field, kind, what)

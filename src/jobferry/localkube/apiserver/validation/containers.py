@@ -1,7 +1,7 @@
 """What is wrong with containers, whether they run first, beside or as the workload."""
 
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from jobferry.localkube.apiserver import problems
 from jobferry.localkube.apiserver.problems import Problem
@@ -25,8 +25,7 @@ _MAX_RULES = 20
 _MAX_CODES = 255
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(NamedTuple):
     """What a container can refer to in its pod."""
 
     volumes: Mapping[str, Obj]
@@ -186,7 +185,7 @@ def _restart_problems(container: Obj, field: str) -> Iterator[Problem]:
             return
         yield problems.required(f"{field}.restartPolicy", _POLICY_NEEDED)
     elif policy not in _RESTART_POLICIES:
-        yield problems.not_supported(f"{field}.restartPolicy", policy, _RESTART_POLICIES)
+        yield problems.not_in_enum(f"{field}.restartPolicy", policy, _RESTART_POLICIES)
     if len(rules) > _MAX_RULES:
         yield problems.too_long(f"{field}.restartPolicyRules", _MAX_RULES)
     for index, rule in enumerate(rules):
@@ -196,13 +195,13 @@ def _restart_problems(container: Obj, field: str) -> Iterator[Problem]:
 def _restart_rule_problems(rule: Obj, field: str) -> Iterator[Problem]:
     action, codes = rule.get("action") or "", rule.get("exitCodes")
     if action != "Restart":
-        yield problems.not_supported(f"{field}.action", action, ("Restart",))
+        yield problems.not_in_enum(f"{field}.action", action, ("Restart",))
     if codes is None:
         yield problems.required(f"{field}.exitCodes", "must be specified")
         return
     operator = codes.get("operator") or ""
     if operator not in ("In", "NotIn"):
         path = f"{field}.exitCodes.operator"
-        yield problems.not_supported(path, operator, ("In", "NotIn"))
+        yield problems.not_in_enum(path, operator, ("In", "NotIn"))
     if len(codes.get("values") or ()) > _MAX_CODES:
         yield problems.too_long(f"{field}.exitCodes.values", _MAX_CODES)

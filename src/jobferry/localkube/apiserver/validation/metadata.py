@@ -81,8 +81,10 @@ def common_create_problems(obj: Obj, *, namespaced: bool) -> Iterator[Problem]:
 def labels_problems(labels: Mapping[str, str] | None, field: str) -> Iterator[Problem]:
     """Say what is wrong with labels."""
     for key, value in (labels or {}).items():
-        yield from values.qualified(field, key)
-        yield from values.each(field, value, names.label_value_problems(value))
+        if complaints := names.qualified_problems(key):
+            yield from values.each(field, key, complaints)
+        if complaints := names.label_value_problems(value):
+            yield from values.each(field, value, complaints)
 
 
 def annotations_problems(
@@ -112,7 +114,9 @@ def template_problems(metadata: Obj, field: str) -> Iterator[Problem]:
     yield from labels_problems(metadata.get("labels"), f"{field}.labels")
     for member, value in metadata.items():
         if member not in ("annotations", "labels") and value not in (None, "", [], {}):
-            yield problems.forbidden(f"{field}.{member}", "cannot be set")
+            # Upstream names Go's field, with a small first letter.
+            called = "uID" if member == "uid" else member
+            yield problems.forbidden(f"{field}.{called}", "cannot be set")
 
 
 def _name_problems(metadata: Obj, name_problems: NameProblems) -> Iterator[Problem]:

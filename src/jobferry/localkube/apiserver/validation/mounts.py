@@ -75,7 +75,7 @@ def _propagation_problems(mount: Obj, container: Obj, field: str) -> Iterator[Pr
     if propagation is None:
         return
     if propagation not in _PROPAGATIONS:
-        yield problems.not_supported(field, propagation, _PROPAGATIONS)
+        yield problems.not_in_enum(field, propagation, _PROPAGATIONS)
     privileged = (container.get("securityContext") or {}).get("privileged")
     if propagation == "Bidirectional" and not privileged:
         what = "Bidirectional mount propagation is available only to privileged containers"
@@ -87,7 +87,7 @@ def _recursive_problems(mount: Obj, field: str) -> Iterator[Problem]:
     if recursive in (None, "Disabled"):
         return
     if recursive not in _RECURSIVE:
-        yield problems.not_supported(field, recursive, _RECURSIVE)
+        yield problems.not_in_enum(field, recursive, _RECURSIVE)
         return
     if not mount.get("readOnly"):
         yield problems.forbidden(field, "may only be specified when readOnly is true")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from jobferry.objects import labels
+from jobferry.objects.gotext import quote
 
 NameProblems = Callable[[str, bool], Sequence[str]]
 """(name, is_prefix): what is wrong with a name, or with what a name will begin with."""
@@ -167,6 +168,14 @@ def is_path_segment(name: str, is_prefix: bool) -> Sequence[str]:
     if not is_prefix and name in (".", ".."):
         return [f"may not be '{name}'"]
     return [f"may not contain '{bad}'" for bad in "/%" if bad in name]
+
+
+def lookup_problem(name: str) -> str:
+    """Say why no object can be looked up by a name; empty if one can."""
+    if not name:
+        return "Name parameter required."
+    found = ";".join(is_path_segment(name, False))
+    return f"Name parameter invalid: {quote(name)}: {found}" if found else ""
 
 
 def env_name_problems(name: str) -> Sequence[str]:

@@ -162,9 +162,9 @@ def azure_disk_problems(source: Obj, field: str) -> Iterator[Problem]:
     modes, kinds = ("None", "ReadOnly", "ReadWrite"), ("Dedicated", "Managed", "Shared")
     mode, kind, uri = source.get("cachingMode"), source.get("kind"), source.get("diskURI", "")
     if mode is not None and mode not in modes:
-        yield problems.not_supported(f"{field}.cachingMode", mode, modes)
+        yield problems.not_in_enum(f"{field}.cachingMode", mode, modes)
     if kind is not None and kind not in kinds:
-        yield problems.not_supported(f"{field}.kind", kind, kinds)
+        yield problems.not_in_enum(f"{field}.kind", kind, kinds)
     if kind == "Managed":
         if not uri.startswith("/subscriptions/"):
             yield problems.not_supported(f"{field}.diskURI", uri, (_MANAGED_DISK,))

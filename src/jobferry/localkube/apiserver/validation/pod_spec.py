@@ -231,7 +231,7 @@ def _os_problems(spec: Obj, field: str) -> Iterator[Problem]:
     elif name == "windows":
         yield from windows.windows_problems(spec, all_containers(spec, field), field)
     else:
-        yield problems.not_supported(f"{field}.os", name, ("linux", "windows"))
+        yield problems.not_in_enum(f"{field}.os", name, ("linux", "windows"))
 
 
 def _file_refs_problems(spec: Obj, field: str) -> Iterator[Problem]:

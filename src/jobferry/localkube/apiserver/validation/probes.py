@@ -89,7 +89,7 @@ def _http_problems(action: Obj, field: str) -> Iterator[Problem]:
     yield from _port_problems(action, field)
     scheme = action.get("scheme") or ""
     if scheme not in ("HTTP", "HTTPS"):
-        yield problems.not_supported(f"{field}.scheme", scheme, ("HTTP", "HTTPS"))
+        yield problems.not_in_enum(f"{field}.scheme", scheme, ("HTTP", "HTTPS"))
     for header in action.get("httpHeaders") or ():
         name = header.get("name") or ""
         complaints = names.http_header_problems(name)

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import lru_cache
 
 from jobferry.localkube.apiserver import problems
-from jobferry.localkube.apiserver.problems import Problem
+from jobferry.localkube.apiserver.problems import Named, Problem
 from jobferry.localkube.apiserver.validation import names, values
 from jobferry.objects import Obj, gotext, quantities
 from jobferry.objects.demand import Demand
-from jobferry.objects.quantities import Quantity
+from jobferry.objects.quantities import Format, Quantity
 
 HUGE_PAGES = "hugepages-"
 _COMPUTE = ("cpu", "memory")
@@ -61,10 +61,17 @@ def is_integer(name: str) -> bool:
     return name in _COUNTED or _is_extended(name)
 
 
+_TOO_MANY = (1 << 63) - 1
+_LONG = 10**18
+
+
 def is_whole(quantity: Quantity) -> bool:
     """Tell whether a quantity has no fraction, as far as Kubernetes looks."""
-    # Upstream counts in thousandths, and no further than an int64 goes.
-    return min(quantity.scaled(quantities.MILLI), (1 << 63) - 1) % 1000 == 0
+    thousandths = quantity.scaled(quantities.MILLI)
+    if thousandths < _TOO_MANY:
+        return thousandths % 1000 == 0
+    # Upstream has no room for them: of a short decimal number it sees none at all, of others the most that it can.
+    return quantity.format is not Format.BINARY_SI and abs(quantity.unscaled) < _LONG
 
 
 @lru_cache(maxsize=1024)
@@ -77,10 +84,10 @@ def _is_extended(name: str) -> bool:
 def name_problems(name: str, field: str) -> Iterator[Problem]:
     """Say what is wrong with the name of any resource."""
     if complaints := names.qualified_problems(name):
-        yield from values.each(field, name, complaints)
+        yield from values.each(field, Named(name), complaints)
     elif "/" not in name and not is_standard(name):
         what = "must be a standard resource type or fully qualified"
-        yield problems.invalid(field, name, what)
+        yield problems.invalid(field, Named(name), what)
 
 
 def container_name_problems(name: str, field: str) -> Iterator[Problem]:
@@ -91,10 +98,10 @@ def container_name_problems(name: str, field: str) -> Iterator[Problem]:
     if "/" not in name:
         if not is_huge_pages(name):
             what = "must be a standard resource for containers"
-            yield problems.invalid(field, name, what)
+            yield problems.invalid(field, Named(name), what)
     elif not is_native(name) and not _is_extended(name):
         what = "doesn't follow extended resource name standard"
-        yield problems.invalid(field, name, what)
+        yield problems.invalid(field, Named(name), what)
 
 
 def pod_name_problems(name: str, field: str) -> Iterator[Problem]:
@@ -102,7 +109,7 @@ def pod_name_problems(name: str, field: str) -> Iterator[Problem]:
     found = list(name_problems(name, field))
     yield from found
     if not found and name not in _COMPUTE and not is_huge_pages(name):
-        yield problems.not_supported(field, name, _POD_LEVEL)
+        yield problems.not_in_enum(field, name, _POD_LEVEL)
 
 
 def amount_problems(name: str, text: str, field: str) -> Iterator[Problem]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from jobferry.localkube.apiserver import problems
-from jobferry.localkube.apiserver.problems import Problem
+from jobferry.localkube.apiserver.problems import Named, Problem
 from jobferry.localkube.apiserver.validation import names, selectors, values
 from jobferry.objects import Obj
 
@@ -29,13 +29,13 @@ def tolerations_problems(tolerations: Sequence[Obj], field: str) -> Iterator[Pro
                 "operator must be Exists when `key` is empty, which means "
                 '"match all values and all keys"'
             )
-            yield problems.invalid(f"{path}.operator", operator, what)
+            yield problems.invalid(f"{path}.operator", Named(operator), what)
         if toleration.get("tolerationSeconds") is not None and effect != "NoExecute":
             what = "effect must be 'NoExecute' when `tolerationSeconds` is set"
-            yield problems.invalid(f"{path}.effect", effect, what)
+            yield problems.invalid(f"{path}.effect", Named(effect), what)
         yield from _toleration_value_problems(toleration, operator, f"{path}.operator")
         if effect and effect not in _EFFECTS:
-            yield problems.not_supported(f"{path}.effect", effect, _EFFECTS)
+            yield problems.not_in_enum(f"{path}.effect", effect, _EFFECTS)
 
 
 def _toleration_value_problems(toleration: Obj, operator: str, field: str) -> Iterator[Problem]:
@@ -51,7 +51,7 @@ def _toleration_value_problems(toleration: Obj, operator: str, field: str) -> It
         known = ("Equal", "Exists")
         if operator in ("Lt", "Gt"):
             known = ("Equal", "Exists", "Lt", "Gt")  # type: ignore[assignment]
-        yield problems.not_supported(field, operator, known)
+        yield problems.not_in_enum(field, operator, known)
 
 
 def affinity_problems(affinity: Obj | None, field: str) -> Iterator[Problem]:
@@ -141,7 +141,7 @@ def spread_problems(constraints: Sequence[Obj], field: str) -> Iterator[Problem]
         if not key:
             yield problems.required(f"{path}.topologyKey", "can not be empty")
         if action not in _ACTIONS:
-            yield problems.not_supported(f"{path}.whenUnsatisfiable", action, _ACTIONS)
+            yield problems.not_in_enum(f"{path}.whenUnsatisfiable", action, _ACTIONS)
         if (key, action) in map(_key_and_action, constraints[index + 1 :]):
             both = f"{path}.{{topologyKey, whenUnsatisfiable}}"
             yield problems.duplicate(both, f"{{{key}, {action}}}")
@@ -149,7 +149,7 @@ def spread_problems(constraints: Sequence[Obj], field: str) -> Iterator[Problem]
         for member in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
             policy = constraint.get(member)
             if policy is not None and policy not in _POLICIES:
-                yield problems.not_supported(f"{path}.{member}", policy, _POLICIES)
+                yield problems.not_in_enum(f"{path}.{member}", policy, _POLICIES)
         yield from _label_keys_problems(constraint, path)
         selector = constraint.get("labelSelector")
         yield from selectors.selector_problems(selector, f"{path}.labelSelector")

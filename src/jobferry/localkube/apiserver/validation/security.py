@@ -68,7 +68,7 @@ def seccomp_problems(profile: Obj | None, field: str) -> Iterator[Problem]:
         what = "type is required when seccompProfile is set"
         yield problems.required(f"{field}.type", what)
     elif kind not in _PROFILE_TYPES:
-        yield problems.not_supported(f"{field}.type", kind, _PROFILE_TYPES)
+        yield problems.not_in_enum(f"{field}.type", kind, _PROFILE_TYPES)
     if kind != "Localhost":
         if path is not None:
             what = "can only be set when seccomp type is Localhost"
@@ -91,7 +91,7 @@ def app_armor_problems(profile: Obj | None, field: str) -> Iterator[Problem]:
     elif kind == "Localhost":
         yield from _app_armor_path_problems(path, f"{field}.localhostProfile")
     elif kind not in _PROFILE_TYPES:
-        yield problems.not_supported(f"{field}.type", kind, _PROFILE_TYPES)
+        yield problems.not_in_enum(f"{field}.type", kind, _PROFILE_TYPES)
     elif path is not None:
         what = "can only be set when AppArmor type is Localhost"
         yield problems.invalid(f"{field}.localhostProfile", path, what)
@@ -114,7 +114,7 @@ def _optional(
 ) -> Iterator[Problem]:
     value = context.get(member)
     if value is not None and value not in supported:
-        yield problems.not_supported(f"{field}.{member}", value, supported)
+        yield problems.not_in_enum(f"{field}.{member}", value, supported)
 
 
 def _profiles_problems(context: Obj, field: str) -> Iterator[Problem]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from jobferry.localkube.apiserver import problems
-from jobferry.localkube.apiserver.problems import Problem
+from jobferry.localkube.apiserver.problems import Named, Problem
 from jobferry.localkube.apiserver.validation import metadata, names, values
 from jobferry.objects import Obj
 
@@ -46,7 +46,7 @@ def _operator_problems(expression: Obj, field: str, *, comparisons: bool) -> Ite
             what = "must be specified single value when `operator` is 'Lt' or 'Gt'"
             yield problems.required(f"{field}.values", what)
     else:
-        yield problems.invalid(f"{field}.operator", operator, _BAD_OPERATOR)
+        yield problems.invalid(f"{field}.operator", Named(operator), _BAD_OPERATOR)
 
 
 def _key_and_values_problems(
@@ -63,7 +63,7 @@ def _key_and_values_problems(
 def _node_field_problems(expression: Obj, field: str) -> Iterator[Problem]:
     operator, wanted = expression.get("operator") or "", expression.get("values") or ()
     if operator not in ("In", "NotIn"):
-        yield problems.invalid(f"{field}.operator", operator, _BAD_OPERATOR)
+        yield problems.invalid(f"{field}.operator", Named(operator), _BAD_OPERATOR)
     elif len(wanted) != 1:
         what = (
             "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"

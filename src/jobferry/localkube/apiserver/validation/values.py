@@ -1,6 +1,6 @@
 """When two parts of an object are the same, and what most fields have to be."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from jobferry.localkube.apiserver import problems
@@ -37,48 +37,50 @@ def _same_members(one: dict[str, Any], other: dict[str, Any], *, amounts: bool) 
     return all(same(one.get(key), other.get(key), key) for key in one.keys() | other.keys())
 
 
-def immutable(field: str, new: Any, old: Any) -> Iterator[Problem]:
+# These are asked of nearly every field, which nearly always is as it should be: so they are no generators.
+
+
+def immutable(field: str, new: Any, old: Any) -> Sequence[Problem]:
     """Complain about a value that was changed."""
-    if not same(new, old):
-        yield problems.invalid(field, new, IMMUTABLE)
+    return () if same(new, old) else (problems.invalid(field, new, IMMUTABLE),)
 
 
-def not_negative(field: str, number: int | None) -> Iterator[Problem]:
+def not_negative(field: str, number: int | None) -> Sequence[Problem]:
     """Complain about a number below zero; none at all is fine."""
-    if number is not None and number < 0:
-        yield problems.invalid(field, number, NEGATIVE)
+    if number is None or number >= 0:
+        return ()
+    return (problems.invalid(field, number, NEGATIVE),)
 
 
-def positive(field: str, number: int) -> Iterator[Problem]:
+def positive(field: str, number: int) -> Sequence[Problem]:
     """Complain about a number that is not above zero."""
-    if number <= 0:
-        yield problems.invalid(field, number, NOT_POSITIVE)
+    return () if number > 0 else (problems.invalid(field, number, NOT_POSITIVE),)
 
 
-def one_of(field: str, value: str | None, supported: Sequence[str]) -> Iterator[Problem]:
+def one_of(field: str, value: str | None, supported: Sequence[str]) -> Sequence[Problem]:
     """Complain about a value that is missing, or none of those supported."""
     if not value:
-        yield problems.required(field)
-    elif value not in supported:
-        yield problems.not_supported(field, value, supported)
+        return (problems.required(field),)
+    return () if value in supported else (problems.not_in_enum(field, value, supported),)
 
 
-def each(field: str, value: Any, complaints: Sequence[str]) -> Iterator[Problem]:
+def each(field: str, value: Any, complaints: Sequence[str]) -> Sequence[Problem]:
     """Make a problem of each complaint about one value."""
-    for complaint in complaints:
-        yield problems.invalid(field, value, complaint)
+    if not complaints:
+        return ()
+    return [problems.invalid(field, value, complaint) for complaint in complaints]
 
 
-def dns_label(field: str, value: str) -> Iterator[Problem]:
+def dns_label(field: str, value: str) -> Sequence[Problem]:
     """Complain about a value that is no DNS label."""
     return each(field, value, names.label_problems(value))
 
 
-def subdomain(field: str, value: str) -> Iterator[Problem]:
+def subdomain(field: str, value: str) -> Sequence[Problem]:
     """Complain about a value that is no DNS subdomain."""
     return each(field, value, names.subdomain_problems(value))
 
 
-def qualified(field: str, value: str) -> Iterator[Problem]:
+def qualified(field: str, value: str) -> Sequence[Problem]:
     """Complain about a value that is no qualified name."""
     return each(field, value, names.qualified_problems(value))

@@ -99,7 +99,7 @@ def _host_path_problems(source: Obj, field: str) -> Iterator[Problem]:
         return
     yield from paths.backsteps(f"{field}.path", path)
     if kind is not None and kind not in _HOST_PATH_TYPES:
-        yield problems.not_supported(f"{field}.type", kind, _HOST_PATH_TYPES)
+        yield problems.not_in_enum(f"{field}.type", kind, _HOST_PATH_TYPES)
 
 
 def _csi_problems(source: Obj, field: str) -> Iterator[Problem]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from jobferry.localkube.apiserver import problems
-from jobferry.localkube.apiserver.problems import Problem
+from jobferry.localkube.apiserver.problems import Named, Problem
 from jobferry.localkube.apiserver.validation import names, values
 from jobferry.objects import Obj
 
@@ -43,15 +43,17 @@ def options_problems(options: Obj | None, field: str) -> Iterator[Problem]:
     if not options:
         return
     if (name := options.get("gmsaCredentialSpecName")) is not None:
-        yield from values.subdomain(f"{field}.gmsaCredentialSpecName", name)
+        yield from values.subdomain(f"{field}.gmsaCredentialSpecName", Named(name))
     if (spec := options.get("gmsaCredentialSpec")) is not None:
         path = f"{field}.gmsaCredentialSpec"
         if not spec:
             yield problems.invalid(path, spec, "gmsaCredentialSpec cannot be an empty string")
         elif names.size(spec) > _MAX_CREDENTIALS:
-            yield problems.invalid(path, spec, "gmsaCredentialSpec size must be under 64 KiB")
+            shown = Named(spec)
+            yield problems.invalid(path, shown, "gmsaCredentialSpec size must be under 64 KiB")
     if (user := options.get("runAsUserName")) is not None:
-        yield from values.each(f"{field}.runAsUserName", user, list(_user_problems(user)))
+        found = list(_user_problems(user))
+        yield from values.each(f"{field}.runAsUserName", Named(user), found)
 
 
 def _user_problems(name: str) -> Iterator[str]:

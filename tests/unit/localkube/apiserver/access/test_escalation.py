@@ -76,6 +76,21 @@ def test_a_role_that_is_not_there_cannot_be_bound() -> None:
     assert caught.value.code == 404
 
 
+@pytest.mark.parametrize(
+    ("new", "why"),
+    [
+        (bound("here", "Role"), "Namespace parameter required."),
+        (bound(""), "Name parameter required."),
+        (bound("a/b"), "Name parameter invalid: \"a/b\": may not contain '/'"),
+    ],
+)
+def test_what_cannot_be_looked_up_cannot_be_bound(new: Obj, why: str) -> None:
+    with pytest.raises(StatusError) as caught:
+        check(book(), new)
+
+    assert (caught.value.code, str(caught.value)) == (400, why)
+
+
 def test_aggregation_takes_all_rights() -> None:
     aggregation: Obj = {"clusterRoleSelectors": [{}]}
     with pytest.raises(StatusError, match="must have cluster-admin privileges"):

@@ -91,3 +91,20 @@ def test_a_group_without_a_user_makes_no_sense() -> None:
         become(("impersonate-group", "devs"))
 
     assert caught.value.code == 400
+
+
+@pytest.mark.parametrize(
+    ("header", "key"),
+    [("a%2fb", "a/b"), ("A%2Fb", "a/b"), ("a%zz%41", "a%zz%41"), ("a%4", "a%4")],
+)
+def test_a_key_that_cannot_be_decoded_whole_is_taken_as_it_is(header: str, key: str) -> None:
+    user, _ = become(("impersonate-user", "ann"), (f"impersonate-extra-{header}", "x"))
+
+    assert user.extra == {key: ["x"]}
+
+
+def test_blanks_around_a_value_are_no_part_of_it() -> None:
+    user, asked = become(("impersonate-user", "ann "), ("impersonate-group", " devs\t"))
+
+    assert (user.name, user.groups[0]) == ("ann", "devs")
+    assert [each.name for each in asked] == ["ann", "devs"]

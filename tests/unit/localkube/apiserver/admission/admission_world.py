@@ -1,7 +1,7 @@
 """A cluster in memory that admission looks at, and requests to it."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -69,7 +69,7 @@ class World:
         assert KINDS[resource][0] == group
         return self.objects.get((resource, namespace), {}).get(name)
 
-    def list(self, group: str, resource: str, namespace: str) -> Iterable[Obj]:
+    def list(self, group: str, resource: str, namespace: str) -> Sequence[Obj]:
         """Return objects, by name."""
         assert KINDS[resource][0] == group
         found = self.objects.get((resource, namespace), {})

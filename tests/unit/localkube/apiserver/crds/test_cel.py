@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from jobferry.localkube.apiserver.crds.cel import calls, declared, programs, types
-from jobferry.localkube.apiserver.crds.cel.compiler import Refused
-from jobferry.localkube.apiserver.crds.cel.values import NONE, CelError
+from jobferry.localkube.apiserver.crds.cel import declared, programs, types
+from jobferry.localkube.apiserver.crds.cel.compiler import Refused, Unusable
+from jobferry.localkube.apiserver.crds.cel.values import NONE, CelError, OutOfBudget
 
 SCHEMA = {
     "type": "object",
@@ -113,6 +113,28 @@ def evaluate(text: str, old: Any = NONE, budget: int = 10_000) -> Any:
         "dyn(1) == 1.0 && dyn(1) != dyn('1') && dyn(true) != dyn(1)",
         "self.a in [1, 5] && !('x' in self.l)",
         "optional.of(1).optMap(x, x + 1).value() == 2",
+        "self.set + ['b', 'c'] == ['c', 'b', 'a'] && self.other + ['b'] == ['b', 'a', 'b']",
+        "(self.map + [self.map[0]]).size() == 2",
+        "string(self.ts[1]) == '2021-01-01T00:00:00+01:00' && self.ts[1].getHours('') == 23",
+        "self.d.getMilliseconds() == 5400000 && string(duration('1h0.5s')) == '3600.5s'",
+        "string(1e20) == '1e+20' && string(123456.5) == '123456.5' && string(1e-7) == '1e-07'",
+        "'%f, %e'.format([12345.5, 0.001]) == '12,345.500000, 1.000000\u00d710⁻⁰³'",
+        "'%s'.format([[1, 'a', 2.0, {'k': null}]]) == '[1, \"a\", 2.000000, {\"k\":null}]'",
+        "'%x %X %o %b'.format(['hi', 255, 8, true]) == '6869 FF 10 1'",
+        "strings.quote('a\"\\n') == '\"a\\\\\"\\\\n\"' && 'ab'.indexOf('b', 9) == -1",
+        "'abc'.findAll('a|') == ['a', '', ''] && 'x'.findAll('x??') == ['', '']",
+        "type(ip('::1')) == net.IP && type(cidr('::/0')) == net.CIDR",
+        "url('mailto:a@b').getScheme() == 'mailto' && url('//h/p').getHost() == 'h'",
+        "url('http://a/b c?x=%zz&y=1;2&z=1#f').getEscapedPath() == '/b%20c'",
+        "url('http://a/?x=%zz&y=1;2&z=1#f').getQuery() == {'z': ['1']}",
+        "url('http://[::1%25e]:8/').getHostname() == '::1%e' && !isURL('http://a%41/')",
+        "isURL('http://a:99999/') && !isURL('http://a:b/') && !isURL('a') && !isURL('http://[::1')",
+        "!isCIDR('::ffff:1.2.3.4/120') && !isCIDR('fe80::1%e/64') && !isQuantity(' 1')",
+        "isSemver('v01.2', true) && !isSemver('1.2.3-01') && !isSemver('1.2.3-a..b')",
+        "!isSemver('', true) && !isSemver('1.2-a', true) && !isSemver('99999999999999999999.0.0')",
+        "!optional.ofNonZeroValue(timestamp('0001-01-01T00:00:00Z')).hasValue()",
+        "!(dyn([1]) in {1: 2})",
+        "dyn([1.0, 2.0]).sum() == 3.0 && {'a': 1, 'a': 2}.a == 2",
         "r'\\d' == '\\\\d' && '\\u0041' == 'A' && '''a'b''' == \"a'b\"",
     ],
 )
@@ -133,6 +155,23 @@ def test_an_expression_holds(text: str) -> None:
         ("[].max() == 1", "max called on empty list"),
         ("optional.none().value() == 1", "optional.none() dereference"),
         ("self.l.all(x, 1 / 0 == 1)", "division by zero"),
+        ("-9223372036854775808 % -1 == 0", "integer overflow"),
+        ("uint(1e308 * 10.0) == 1u", "unsigned integer overflow"),
+        ("[dyn(1), dyn('a')].sort() == []", "list elements must have the same type"),
+        ("[dyn(1), dyn('a')].sum() == 1", "no such overload"),
+        ("[null].sort() == []", "list elements must be comparable"),
+        ("null < null", "no such overload"),
+        ("dyn(self.l).orValue([]) == []", "no such overload"),
+        ("dyn(1).optMap(x, x).hasValue()", "no such overload"),
+        ("dyn([1]).join() == ''", "no such overload"),
+        ("dyn(1)[?0].hasValue()", "no such overload: _[?_](int, int)"),
+        ("dyn([1]).unwrapOpt() == []", "no such overload"),
+        ("{[1]: 1} == {}", "unsupported key type: list"),
+        ("lists.range(99999999) == []", "operation cancelled: actual cost limit exceeded"),
+        (
+            "'%d'.format([dyn('a')]) == ''",
+            "error during formatting: decimal clause can only be used on integers, was given string",
+        ),
     ],
 )
 def test_an_expression_has_no_value(text: str, words: str) -> None:
@@ -161,6 +200,22 @@ def test_an_expression_has_no_value(text: str, words: str) -> None:
         ("namespace == 'a'", 1, "reserved identifier: namespace"),
         ("self.s.matches('(')", 16, "invalid matches argument"),
         ("[1, 'a'].size() == 2", 5, "expected type 'int' but found 'string'"),
+        ("self.true == 1", 6, "Syntax error: mismatched input 'true' expecting IDENTIFIER"),
+        ("self.a! == 1", 7, "Syntax error: mismatched input '!' expecting <EOF>"),
+        ("timestamp(-62135596801) == self.t", 11, "invalid timestamp argument"),
+        ("duration(1) == self.d", 10, "invalid duration argument"),
+        ("self.l.all(x, x, true)", 15, "duplicate variable name: x"),
+        ("'%s'.format([]) == ''", 12, "index 0 out of range"),
+        (
+            "'%s'.format([1, 2]) == ''",
+            12,
+            "too many arguments supplied to string.format (expected 1, got 2)",
+        ),
+        (
+            "'%d %d'.format([1, self.s]) == ''",
+            24,
+            "error during formatting: decimal clause can only be used on integers, was given string",
+        ),
     ],
 )
 def test_a_wrong_expression_is_refused_where_it_is_wrong(
@@ -173,8 +228,42 @@ def test_a_wrong_expression_is_refused_where_it_is_wrong(
     )
 
 
+def test_entries_that_do_not_fit_the_first_are_all_told_of() -> None:
+    with pytest.raises(Refused) as caught:
+        evaluate("{'a': 'x', 'b': 1, 'c': true}.size() == 3")
+    assert str(caught.value).count("expected type 'string' but found") == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("int('a') == 1", "type conversion error from 'string' to 'int'"),
+        ("self.s.find(')') == ''", "error parsing regexp: unexpected ): `)`"),
+    ],
+)
+def test_a_value_that_can_never_be_made_is_told_of_beforehand(text: str, words: str) -> None:
+    with pytest.raises(Unusable) as caught:
+        evaluate(text)
+    assert str(caught.value) == words
+
+
+def test_a_text_cannot_be_made_to_grow_for_ever() -> None:
+    doubled = "optional.of('aaaaaaaaaa')" + ".optMap(s, s + s)" * 40
+    with pytest.raises(OutOfBudget):
+        evaluate(f"{doubled}.hasValue()")
+    with pytest.raises(OutOfBudget):
+        evaluate("'aaaa'" + ".replace('a', 'aaaa')" * 20 + " == ''")
+
+
+def test_an_expression_may_be_long_but_not_deep() -> None:
+    assert evaluate(" && ".join(["self.a == 5"] * 5000)) is True
+    for deep in (" == true" * 251, " + 1" * 251, ".a" * 251, " ? 1 : (1" * 2000):
+        with pytest.raises(Refused, match="<input>:-1:0: max recursion depth exceeded"):
+            evaluate(f"1{deep}")
+
+
 def test_a_loop_ends_when_its_budget_does() -> None:
-    with pytest.raises(calls.OutOfBudget):
+    with pytest.raises(OutOfBudget):
         evaluate("lists.range(100).all(x, lists.range(100).all(y, true))", budget=500)
 
 

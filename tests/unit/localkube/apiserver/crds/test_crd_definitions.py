@@ -180,6 +180,16 @@ def test_shapes_follow_the_schema() -> None:
                         "list": {"type": "array", "items": {"type": "string"}},
                         "whole": {"type": "object", "x-kubernetes-map-type": "atomic"},
                         "any": {"x-kubernetes-preserve-unknown-fields": True},
+                        "amount": {"x-kubernetes-int-or-string": True},
+                        "kept": {
+                            "type": "object",
+                            "x-kubernetes-preserve-unknown-fields": True,
+                            "properties": {
+                                "known": {"type": "object", "properties": {"a": {}}}
+                            },
+                        },
+                        "strict": {"type": "object", "properties": {"a": {}}},
+                        "free": {"type": "object"},
                     },
                 }
             },
@@ -188,13 +198,21 @@ def test_shapes_follow_the_schema() -> None:
     assert isinstance(shape, shapes.Struct)
     spec = shape.fields["spec"]
     assert isinstance(spec, shapes.Struct)
-    assert spec.fields["set"] is shapes.SET
+    assert spec.fields["set"] == shapes.SetOf(shapes.Leaf("string"))
     listed = spec.fields["map"]
     assert isinstance(listed, shapes.ListMap)
     assert (listed.keys, dict(listed.defaults)) == (("k",), {"k": "d"})
     assert isinstance(spec.fields["list"], shapes.Leaf)
     assert isinstance(spec.fields["whole"], shapes.Leaf)
     assert spec.fields["any"] is shapes.ANYTHING
+    assert spec.fields["amount"] is shapes.ANYTHING
+    kept, strict, free = (spec.fields[name] for name in ("kept", "strict", "free"))
+    assert isinstance(kept, shapes.Struct)
+    known = kept.fields["known"]
+    for each, others in ((known, True), (strict, False), (free, True)):
+        assert isinstance(each, shapes.Struct)
+        assert each is not shapes.ANYTHING
+        assert (each.others is shapes.ANYTHING) is others
     assert isinstance(shape.fields["metadata"], shapes.Struct)
 
 

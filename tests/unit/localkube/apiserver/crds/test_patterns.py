@@ -29,10 +29,16 @@ from jobferry.localkube.apiserver.crds import patterns
         ("(?U)^a+$", "aaa", True),
         ("(?m)^b$", "a\nb", True),
         (r"\bfoo\b", "a foo b", True),
+        ("(?m)^a$", "a\nb", True),
+        ("(?m:^)a$", "a\nb", False),
+        (r"^\B$", "", True),
+        (r"(a|b)+\b", "xäb", True),
+        ("^(a?){3}$", "aaaa", False),
+        ("(?i:(a|B)+)c", "Abc", True),
     ],
 )
 def test_a_pattern_finds_what_go_finds(pattern: str, text: str, found: bool) -> None:
-    assert (patterns.compiled(pattern).search(text) is not None) is found
+    assert patterns.compiled(pattern).found_in(text) is found
 
 
 @pytest.mark.parametrize(
@@ -44,6 +50,8 @@ def test_a_pattern_finds_what_go_finds(pattern: str, text: str, found: bool) -> 
         ("a**", "invalid nested repetition operator: `**`"),
         ("a*+", "invalid nested repetition operator: `*+`"),
         ("*", "missing argument to repetition operator: `*`"),
+        ("a|{2}", "missing argument to repetition operator: `{2}`"),
+        ("(?P<n", "invalid named capture: `(?P<n`"),
         ("(?=a)", "invalid or unsupported Perl syntax: `(?=`"),
         (r"(a)\1", r"invalid escape sequence: `\1`"),
         ("a{2,1}", "invalid repeat count: `{2,1}`"),
@@ -58,3 +66,30 @@ def test_what_go_refuses_is_refused_in_its_words(pattern: str, words: str) -> No
 
 def test_what_python_cannot_say_is_refused_honestly() -> None:
     assert "this server cannot evaluate" in str(patterns.problem(r"\p{Greek}"))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "found"),
+    [
+        ("(?:ab|a)(?:c|bcd)?", "abcd a ab", ["abc", "a", "ab"]),
+        ("(a+|b)*?c|b", "abc b", ["abc", "b"]),
+        ("(?:(?:x|y)?)*", "axy", ["", "xy"]),
+        ("(?:a|b)+?", "ab", ["a", "b"]),
+    ],
+)
+def test_the_best_matches_are_found_from_left_to_right(
+    pattern: str, text: str, found: list[str]
+) -> None:
+    assert list(patterns.compiled(pattern).all_in(text)) == found
+
+
+@pytest.mark.timeout(5)
+@pytest.mark.parametrize(
+    "pattern", ["^(a+)+$", "^(a|a)*$", "^(a?a?)*$", "a*a*a*a*a*b", "^(?:a*)*b", ".*.*.*="]
+)
+def test_a_hostile_pattern_takes_no_longer_than_its_text(pattern: str) -> None:
+    assert not patterns.compiled(pattern).found_in("a" * 20_000 + "!")
+
+
+def test_a_pattern_that_repeats_too_much_is_refused() -> None:
+    assert "it repeats too much" in str(patterns.problem("(" + "(a|bc)" * 60 + "){900}"))

@@ -9,6 +9,7 @@ from jobferry.localkube.apiserver.identity import user as users
 from jobferry.localkube.apiserver.identity.authenticate import (
     BEARER_PROTOCOL,
     Authenticator,
+    is_ignored,
     without_bearer,
 )
 from jobferry.localkube.apiserver.identity.tokens import ISSUER
@@ -45,6 +46,13 @@ def test_without_a_token_one_is_anonymous(header: str) -> None:
     assert DOOR.caller(authorization=header) is users.ANONYMOUS
     with pytest.raises(StatusError, match="Unauthorized"):
         Authenticator(anonymous=False).caller(authorization=header)
+
+
+def test_a_token_behind_two_blanks_is_not_looked_at() -> None:
+    assert DOOR.caller(authorization="Bearer  secret") is users.ANONYMOUS
+    assert is_ignored("bearer  secret")
+    assert not is_ignored("Bearer ")
+    assert not is_ignored("Basic  secret")
 
 
 @pytest.mark.parametrize("header", ["Bearer wrong", "Bearer secret2", "Bearer a.b.c"])

@@ -68,6 +68,9 @@ def test_a_pod_that_was_sent_to_a_node_that_is_not_there_names_it_all_the_same()
         ({"expirationSeconds": 2**33}, 422, "may not specify a duration larger than"),
         ({"boundObjectRef": bound("Pod", "x")}, 404, 'pods "x" not found'),
         ({"boundObjectRef": bound("Secret", "s", uid="0")}, 409, "does not match the UID in record"),
+        ({"boundObjectRef": bound("Pod", "")}, 400, "Name parameter required."),
+        ({"boundObjectRef": bound("Pod", "..")}, 400, "Name parameter invalid"),
+        ({"boundObjectRef": {**bound("Pod", "x"), "apiVersion": "a/b/c"}}, 404, 'pods "x" not found'),
         ({"boundObjectRef": bound("Job", "x")}, 400, "cannot bind token to object of type /v1, Kind=Job"),
     ],
 )  # fmt: skip

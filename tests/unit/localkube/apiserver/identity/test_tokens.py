@@ -4,6 +4,8 @@ import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 
 import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,7 +13,7 @@ from jobferry.localkube.apiserver.identity import tokens as tokens_module
 from jobferry.localkube.apiserver.identity.certificates import signing_key
 from jobferry.localkube.apiserver.identity.proof import BadToken
 from jobferry.localkube.apiserver.identity.tokens import ISSUER
-from tests.unit.localkube.apiserver.identity.token_office import Office, bound
+from tests.unit.localkube.apiserver.identity.token_office import KEYS, Office, bound
 
 
 def test_a_token_stands_for_its_account_and_tells_where_it_runs() -> None:
@@ -173,3 +175,18 @@ def test_only_so_many_tokens_are_remembered(monkeypatch: pytest.MonkeyPatch) -> 
         assert office.tokens.holder(office.token(expirationSeconds=seconds))
 
     assert len(office.tokens._checked) == 2
+
+
+def test_the_key_that_is_shown_is_the_one_that_tokens_are_checked_with() -> None:
+    office = Office()
+    key = office.tokens.public_key()
+    x, y = (urlsafe_b64decode(key[part] + "=") for part in "xy")
+    read = serialization.load_pem_public_key(KEYS.certificate)
+
+    assert isinstance(read, ec.EllipticCurvePublicKey)
+    assert read.public_numbers() == ec.EllipticCurvePublicNumbers(
+        int.from_bytes(x), int.from_bytes(y), ec.SECP256R1()
+    )
+    assert (
+        json.loads(urlsafe_b64decode(office.token().split(".")[0] + "=="))["kid"] == key["kid"]
+    )

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from jobferry.localkube.apiserver.managed import applying
-from jobferry.localkube.apiserver.shapes import Leaf, ListMap, Shape, Struct
+from jobferry.localkube.apiserver.shapes import Leaf, ListMap, SetOf, Shape, Struct
 from jobferry.localkube.apiserver.status import StatusError
 from tests.unit.localkube.apiserver.managed.managed_object import (
     SPEC,
@@ -22,6 +22,7 @@ TYPED: dict[str, Shape] = {
     "any": Leaf("untyped"),
     "atomic": Leaf(inner=Struct({"x": Leaf("numeric")})),
     "atoms": Leaf(inner=ListMap((), Leaf("string"))),
+    "names": SetOf(Leaf("string")),
 }
 
 
@@ -48,6 +49,10 @@ TYPED: dict[str, Shape] = {
         (
             {"atoms": ["a", 1]},
             ".spec.atoms[1]: expected string, got &value.valueUnstructured{Value:1}",
+        ),
+        (
+            {"names": ["a", 1]},
+            ".spec.names[=1]: expected string, got &value.valueUnstructured{Value:1}",
         ),
         (
             {"list": [{"name": "a", "odd": 1}]},

@@ -66,6 +66,8 @@ def test_steps_come_in_the_order_of_upstream() -> None:
         'v:"a!"',
         "v:false",
         "v:true",
+        "v:[1]",
+        'v:{"a":1}',
         "v:null",
         "i:2",
         "i:10",

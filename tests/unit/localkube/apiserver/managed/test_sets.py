@@ -95,3 +95,7 @@ def test_nothing_is_copied_where_nothing_is_taken_away() -> None:
 
     assert sets.difference(fields, tree({("f:a",), ("f:b", "f:a")})) is fields
     assert sets.without(fields, tree({("f:b",)})) is fields
+
+
+def test_what_only_a_later_version_knows_is_dropped_with_all_that_is_below_it() -> None:
+    assert sets.read({"f:a": {}, "x:1": {"!": {}}}) == {"f:a": {}}

@@ -34,6 +34,19 @@ def test_a_token_leads_back_to_its_key() -> None:
             token('{"v":"meta.k8s.io/v1","rv":1}'),
             "encoded start key empty (version meta.k8s.io/v1)",
         ),
+        (token("null"), "server does not recognize this encoded version "),
+        (
+            token("[]"),
+            "json: cannot unmarshal array into Go value of type storage.continueToken",
+        ),
+        (
+            token('{"v":"meta.k8s.io/v1","rv":"1"}'),
+            "json: cannot unmarshal string into Go struct field continueToken.rv of type int64",
+        ),
+        (
+            token('{"v":"meta.k8s.io/v1","rv":1.5}'),
+            "json: cannot unmarshal number 1.5 into Go struct field continueToken.rv of type int64",
+        ),
         (token('{"v":"meta.k8s.io/v1","rv":1,"start":"../x"}'), "../x"),
         (token('{"v":"meta.k8s.io/v1","rv":1,"start":"a//x"}'), "a//x"),
     ],

@@ -4,6 +4,7 @@ import pytest
 
 from jobferry.localkube.apiserver.requests import target
 from jobferry.localkube.apiserver.requests.target import Target
+from jobferry.localkube.apiserver.status import StatusError
 
 JOBS = "/apis/batch/v1/namespaces/ml/jobs"
 
@@ -25,6 +26,8 @@ def about(method: str, path: str, **query: str) -> Target:
         ("GET", "/api/v1/namespaces/ml", "get", "ml", "ml", ""),
         ("PUT", "/api/v1/namespaces/ml/finalize", "update", "ml", "ml", "finalize"),
         ("GET", "/api/v1/nodes/n", "get", "", "n", ""),
+        ("GET", "/api/v1/proxy/namespaces/ml/pods/a/b", "proxy", "ml", "a", ""),
+        ("DELETE", "/api/v1/watch/namespaces/ml/pods", "watch", "ml", "", ""),
     ],
 )
 def test_paths_of_resources_are_read_as_authorisation_sees_them(
@@ -57,3 +60,25 @@ def test_a_selector_for_one_name_counts_for_authorisation() -> None:
     assert (found.verb, found.name, found.name_in_path) == ("list", "a", False)
     assert about("GET", JOBS, fieldSelector="metadata.name!=a").name == ""
     assert about("GET", JOBS, fieldSelector="nonsense").name == ""
+    assert about("GET", JOBS, fieldSelector="metadata.name=a/b,metadata.name=c").name == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("", {}),
+        ("a=b&a=c&d", {"a": ["b", "c"], "d": [""]}),
+        ("a=b+c%20d&%61=e", {"a": ["b c d", "e"]}),
+        ("a=%zz&b=%4&c=d;e&f=g", {"f": ["g"]}),
+        ("a=b=c&=d", {"a": ["b=c"], "": ["d"]}),
+    ],
+)
+def test_what_go_cannot_read_of_a_query_is_left_out(
+    text: str, read: dict[str, list[str]]
+) -> None:
+    assert target.query_of(text) == read
+
+
+def test_a_path_with_a_wrong_escape_is_refused() -> None:
+    with pytest.raises(StatusError, match="400 Bad Request"):
+        about("GET", "/api/v1/namespaces/%zz")

@@ -63,6 +63,14 @@ SPECS: dict[str, tuple[Obj, Found]] = {
             ("spec.template.annotations", "Invalid"),
         ],
     ),
+    "V54, a label that would be generated": (
+        {"template": {"metadata": {"labels": {"job-name": "-"}}}},
+        [
+            ("metadata.labels", "Invalid"),
+            ("spec.template.metadata.labels[job-name]", "Invalid"),
+            ("spec.template.labels", "Invalid"),
+        ],
+    ),
     "V55a": (
         {"template": {"spec": {"restartPolicy": "Always"}}},
         [("spec.template.spec.restartPolicy", "Required")],

@@ -36,6 +36,15 @@ def test_what_is_not_said_about_containers_follows_from_what_is() -> None:
     assert made["min"] == {"cpu": "1m", "x.y/z": "1"}
 
 
+def test_limits_without_a_name_get_one() -> None:
+    nameless, named = {"metadata": {"uid": "u"}}, {"metadata": {"uid": "u", "name": "l"}}
+
+    STRATEGY.prepare_create(nameless)
+    STRATEGY.prepare_create(named)
+
+    assert [each["metadata"]["name"] for each in (nameless, named)] == ["u", "l"]
+
+
 def test_pods_have_no_defaults() -> None:
     obj = ranged(limit("Pod", max={"cpu": "1"}))
 

@@ -80,6 +80,7 @@ def test_only_bound_claims_grow() -> None:
     assert changes(bound, resources=sized("2Gi")) == []
     assert changes(bound, resources=sized("1024Mi")) == []
     assert changes(bound, resources=sized("512Mi")) == ["spec.resources.requests.storage"]
+    assert "spec" in changes(bound, resources={})
 
 
 def test_the_old_annotation_for_the_class_may_become_the_field_but_not_change() -> None:
@@ -111,3 +112,24 @@ def test_the_status_endpoint_changes_the_status_alone() -> None:
     assert [each.field for each in claim.STATUS.validate_update(new, old)] == [
         "status.capacity[storage]"
     ]
+
+
+@pytest.mark.parametrize(
+    ("status", "found"),
+    [
+        ({"allocatedResources": {"storage": "1", "a.b/c": "1"}}, []),
+        ({"allocatedResources": {"storage": "-1"}}, ["status.allocatedResources[storage]"]),
+        ({"allocatedResources": {"cpu": "1"}}, ["status.allocatedResources"]),
+        ({"allocatedResourceStatuses": {"storage": "NodeResizePending"}}, []),
+        (
+            {"allocatedResourceStatuses": {"a b": "Big"}},
+            ["status.allocatedResourceStatuses"] * 2,
+        ),
+    ],
+)
+def test_how_far_a_claim_has_grown_is_checked(status: Obj, found: list[str]) -> None:
+    old = made()
+
+    problems = claim.STATUS.validate_update({**old, "status": status}, old)
+
+    assert [each.field for each in problems] == found

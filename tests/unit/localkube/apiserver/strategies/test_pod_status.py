@@ -41,6 +41,12 @@ CASES: dict[str, tuple[Obj, Obj, Obj, Found]] = {
         {"podIPs": [{"ip": "10.0.0.1"}, {"ip": "10.0.0.2"}]},
         [("status.podIPs", "Invalid")],
     ),
+    "user of windows": (
+        {"os": {"name": "windows"}},
+        {},
+        {"containerStatuses": [{"name": "main", "user": {"linux": {"uid": 1}}}]},
+        [("status.containerStatuses[0].user.linux", "Forbidden")],
+    ),
     "host addresses": (
         {},
         {},

@@ -158,3 +158,12 @@ def test_annotations_of_old_are_warned_of() -> None:
     assert [each.partition(": ")[0] for each in said] == [
         f"t.metadata.annotations[{key}]" for key in keys
     ]
+
+
+def test_no_more_is_said_than_an_answer_has_room_for() -> None:
+    containers = [
+        {"name": f"c{number}", "image": "i", "ports": [{"containerPort": 80}], "resources": {}}
+        for number in range(2500)  # three million pairs that share a port
+    ]
+    pod = {"metadata": {}, "spec": {"containers": containers}}
+    assert len(pod_warnings.pod_warnings(pod)) == pod_warnings.MOST

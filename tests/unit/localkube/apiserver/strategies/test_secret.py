@@ -58,6 +58,7 @@ def test_types_need_their_keys(type: str, found: list[str]) -> None:
         *(("{}", ""), ("null", ""), ("", "unexpected end of JSON input")),
         ("[]", "json: cannot unmarshal array into Go value of type map[string]interface {}"),
         ("x", "invalid character 'x' looking for beginning of value"),
+        ('{"a":1,}', "invalid character '}' looking for beginning of object key string"),
     ],
 )
 def test_docker_configurations_are_json_objects(text: str, complaint: str) -> None:

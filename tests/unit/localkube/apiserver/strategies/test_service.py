@@ -148,6 +148,15 @@ def test_a_balancer_says_where_it_is() -> None:
     ]
 
 
+def test_a_balancer_at_an_odd_address_is_warned_of() -> None:
+    points = [{"hostname": "a"}, {"ip": "1.2.3.4"}, {"ip": "01.2.3.4"}]
+    new = {"status": {"loadBalancer": {"ingress": points}}}
+
+    (warning,) = service.STATUS.warn_update(new, {})
+
+    assert warning.startswith("status.loadBalancer.ingress[2]: non-standard IP address")
+
+
 def test_only_balancers_have_one() -> None:
     old = made(clusterIP="None")
     new = {**old, "status": {"loadBalancer": {"ingress": [{"ip": "1.2.3.4"}]}}}

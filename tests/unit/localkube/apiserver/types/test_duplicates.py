@@ -86,6 +86,22 @@ def test_unknown_and_duplicate_fields_come_in_the_order_of_the_text() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("body", "merged"),
+    [
+        (b'{"a":1,"a":2}', {"a": 2}),
+        (b'{"a":{"x":1},"a":{"y":2}}', {"a": {"x": 1, "y": 2}}),
+        (b'{"a":[{"x":1},3],"a":[{"y":2}]}', {"a": [{"x": 1, "y": 2}]}),
+        (b'{"a":[1],"a":[2,3]}', {"a": [2, 3]}),
+        (b'{"a":[1],"a":{"x":1}}', {"a": {"x": 1}}),
+    ],
+)
+def test_what_is_there_twice_is_read_into_what_was_read_first(
+    body: bytes, merged: object
+) -> None:
+    assert duplicates.merged(body) == merged
+
+
 def test_no_more_than_a_hundred_are_reported() -> None:
     body = "{" + ",".join(f'"k{n}":1,"k{n}":2' for n in range(150)) + "}"
 

@@ -1,9 +1,9 @@
 from jobferry.localkube.apiserver.shapes import (
     ANYTHING,
     LEAF,
-    SET,
     Leaf,
     ListMap,
+    SetOf,
     Shape,
     Struct,
 )
@@ -47,7 +47,7 @@ def test_labels_are_owned_one_by_one_and_selectors_as_a_whole() -> None:
 def test_lists_are_sets_or_one_value() -> None:
     args = at(POD, "spec", "containers", "args")
 
-    assert at(POD, "metadata", "finalizers") == SET
+    assert at(POD, "metadata", "finalizers") == SetOf(Leaf("string"))
     assert isinstance(args, Leaf)
     assert isinstance(args.inner, ListMap)
     assert (args.inner.keys, args.inner.item) == ((), Leaf("string"))

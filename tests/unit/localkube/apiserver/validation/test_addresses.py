@@ -33,11 +33,20 @@ def test_an_address_is_read(text: str, read: str | None) -> None:
         (["10.0.0.1"], False),
         (["10.0.0.1", "::1"], False),
         (["10.0.0.1", "10.0.0.2"], True),
+        (["10.0.0.1", "::ffff:10.0.0.2"], True),
         (["10.0.0.1", "::1", "::2"], True),
     ],
 )
 def test_there_is_one_address_of_each_family(found: list[str], wrong: bool) -> None:
     assert bool(list(addresses.family_problems("f", found))) is wrong
+
+
+def test_what_is_no_address_is_of_no_family() -> None:
+    failed, wrong = addresses.family_problems("f", ["10.0.0.1", "x"])
+    assert str(failed) == (
+        "f: Internal error: failed to check for dual stack with error:invalid IP[1]: x"
+    )
+    assert wrong.reason == "FieldValueInvalid"
 
 
 @pytest.mark.parametrize(

@@ -122,3 +122,4 @@ def test_every_update_is_checked_as_a_create_and_as_an_update() -> None:
 def test_a_template_has_labels_and_annotations_only() -> None:
     given = {"name": "a", "labels": {"a": "b"}, "annotations": {}}
     assert found(metadata.template_problems(given, "m")) == [("m.name", "Forbidden")]
+    assert found(metadata.template_problems({"uid": "u"}, "m")) == [("m.uID", "Forbidden")]

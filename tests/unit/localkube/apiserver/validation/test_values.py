@@ -43,3 +43,10 @@ def test_a_value_is_needed_or_known() -> None:
     assert [str(each) for each in values.one_of("f", "C", known)] == [
         'f: Unsupported value: "C": supported values: "A", "B"'
     ]
+
+
+def test_values_of_enumerations_are_shown_as_json() -> None:
+    (found,) = values.one_of("f", "<no value>", ("A",))
+    assert str(found) == (
+        r'f: Unsupported value: "\u003cno value\u003e": supported values: "A"'
+    )

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from jobferry.localkube.apiserver.crds.cel import values
 from jobferry.localkube.apiserver.crds.cel.library import PLAIN_ERRORS, Overload
 from jobferry.localkube.apiserver.crds.cel.types import Field, Type
-from jobferry.localkube.apiserver.crds.cel.values import NONE, CelError, Optional
+from jobferry.localkube.apiserver.crds.cel.values import NONE, CelError, Optional, OutOfBudget
 
 Frame = list[Any]
 Run = Callable[[Frame], Any]
@@ -17,13 +17,6 @@ BUDGET = 2
 _SCALARS = frozenset(
     ("int", "uint", "string", "bool", "bytes", "double", "timestamp", "duration", "type")
 )
-
-
-class OutOfBudget(CelError):
-    """An expression that takes too long."""
-
-    def __init__(self) -> None:
-        super().__init__("operation cancelled: actual cost limit exceeded")
 
 
 class Member(NamedTuple):
@@ -145,8 +138,8 @@ def entries(runs: Sequence[tuple[Run, Run, bool]]) -> Run:
                 if not value.present:
                     continue
                 value = value.value
-            if key in result:
-                raise CelError(f"Failed with repeated key: {key}")
+            if key.__class__ in (list, dict):
+                raise CelError(f"unsupported key type: {values.kind_of(key)}")
             result[key] = value
         return result
 
@@ -156,6 +149,13 @@ def entries(runs: Sequence[tuple[Run, Run, bool]]) -> Run:
 def truth(value: Any) -> bool:
     """Return a truth value; anything else fits no operator."""
     if value is True or value is False:
+        return value
+    raise CelError("no such overload")
+
+
+def may_be_missing(value: Any) -> Optional:
+    """Return a value that may be missing; anything else fits no operator."""
+    if value.__class__ is Optional:
         return value
     raise CelError("no such overload")
 
@@ -233,13 +233,20 @@ def membership(compare: Callable[[Any, Any], bool], item: Run, container: Run) -
 
     def run(frame: Frame) -> bool:
         wanted, found = item(frame), container(frame)
-        if found.__class__ is dict or (plain and found.__class__ is list):
+        if found.__class__ is dict:
+            return wanted.__class__ not in (list, dict) and wanted in found
+        if plain and found.__class__ is list:
             return wanted in found
         if found.__class__ is not list:
             raise CelError("no such overload")
         return any(compare(each, wanted) for each in found)
 
     return run
+
+
+def united(union: Callable[[Any, Any], Any], left: Run, right: Run) -> Run:
+    """Return what is in one list or the other, as the first one's kind of list asks for."""
+    return lambda frame: union(left(frame), right(frame))
 
 
 def dispatched(name: str, fitting: list[Overload], runs: list[Run], *, guarded: bool) -> Run:
@@ -260,7 +267,7 @@ def dispatched(name: str, fitting: list[Overload], runs: list[Run], *, guarded: 
 
 def _lazy(name: str, first: Run, second: Run) -> Run:
     def run(frame: Frame) -> Any:
-        value = first(frame)
+        value = may_be_missing(first(frame))
         if value.present:
             return value if name == "or" else value.value
         return second(frame)

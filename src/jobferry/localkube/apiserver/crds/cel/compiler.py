@@ -1,16 +1,17 @@
 """Checks the types of an expression as cel-go does, and compiles it to closures on a frame of variables."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from jobferry.localkube.apiserver.crds import patterns
 from jobferry.localkube.apiserver.crds.cel import (  # noqa: F401  # they declare functions
     calls,
     declared,
     extensions,
+    formatting,
     kinds,
     library,
     optionals,
+    semvers,
     standard,
     syntax,
     types,
@@ -19,14 +20,21 @@ from jobferry.localkube.apiserver.crds.cel import (  # noqa: F401  # they declar
 from jobferry.localkube.apiserver.crds.cel.calls import Run
 from jobferry.localkube.apiserver.crds.cel.library import Overload
 from jobferry.localkube.apiserver.crds.cel.types import Type
-from jobferry.localkube.apiserver.crds.cel.values import CelError
 
 FIRST_SLOT = 3
 """Below: self, oldSelf, and the budget."""
 
 
+_OPEN = frozenset(("dyn", "param", "error", "null"))
+"""Types that do not tell which overload a value fits."""
+
+
 class Refused(Exception):
     """An expression that cannot be compiled, in the words of cel-go."""
+
+
+class Unusable(Refused):
+    """An expression that compiles, but of which a part has no value."""
 
 
 class Typed(NamedTuple):
@@ -49,6 +57,8 @@ class Program(NamedTuple):
 Macro = Callable[["Compiler", syntax.Call], Typed]
 Special = Callable[["Compiler", syntax.Call, list[Typed]], Typed]
 """An operator whose types follow rules of their own."""
+Check = Callable[["Compiler", syntax.Call, Typed], None]
+"""Looks at a call of a function that was compiled."""
 
 
 class Compiler:
@@ -59,16 +69,20 @@ class Compiler:
         variables: Mapping[str, tuple[Type, int]],
         find_macro: Callable[[syntax.Call], Macro | None],
         find_special: Callable[[syntax.Call], Special | None],
+        check_call: Check,
     ) -> None:
         self.find_macro = find_macro
         self.find_special = find_special
+        self.check_call = check_call
         self.scopes: list[dict[str, tuple[Type, int]]] = [dict(variables)]
         self.problems: list[tuple[int, str]] = []
         self.bindings: types.Bindings = {}
         self.slots = FIRST_SLOT
         self.uses: set[str] = set()
+        self.unusable = ""
+        """Why what compiles cannot be evaluated all the same."""
         self._fresh = 0
-        self._mixed = False
+        self.mixed = False
         """Whether a list may have items of several types: what is to be formatted may."""
 
     def visit(self, node: syntax.Node) -> Typed:
@@ -176,12 +190,9 @@ class Compiler:
         """Compile a list that is written down: its items have one type."""
         inner: Type | None = None
         runs: list[tuple[Run, bool]] = []
-        mixed = self._mixed
         for index, each in enumerate(node.elements):
             optional = index in node.optional
-            self._mixed = False
             typed = self.element(each, optional)
-            self._mixed = mixed
             inner = self.joined(each.at, inner, typed.type)
             runs.append((typed.run, optional))
         type_ = types.list_of(inner or self.variable())
@@ -206,7 +217,7 @@ class Compiler:
             return current
         if self.assignable(previous, current):
             return previous if types.less_specific(previous, current) else current
-        if self._mixed:
+        if self.mixed:
             return types.DYN
         words = f"expected type '{self.known(previous)}' but found '{self.known(current)}'"
         self.refuse(at, words)
@@ -219,8 +230,9 @@ class Compiler:
         runs: list[tuple[Run, Run, bool]] = []
         for key, value, optional in node.entries:
             key_typed, value_typed = self.visit(key), self.element(value, optional)
-            key_type = self.joined(key.at, key_type, key_typed.type)
-            value_type = self.joined(value.at, value_type, value_typed.type)
+            # Each that does not fit the first one is told of: unlike in a list.
+            key_type = self.joined(key.at, key_type, key_typed.type).or_else(key_type)
+            value_type = self.joined(value.at, value_type, value_typed.type).or_else(value_type)
             runs.append((key_typed.run, value_typed.run, optional))
         type_ = types.map_of(key_type or self.variable(), value_type or self.variable())
         return Typed(type_, calls.entries(runs))
@@ -235,36 +247,18 @@ class Compiler:
             if qualified in library.FUNCTIONS:
                 args = [self.visit(each) for each in node.args]
                 return self.resolved(node, qualified, None, args)
-        self._mixed = node.name == "format" and node.target is not None
+        mixed = self.mixed
+        self.mixed = mixed or (node.name == "format" and node.target is not None)
         args = [self.visit(each) for each in node.args]
-        self._mixed = False
+        self.mixed = mixed
         if node.target is None and (special := self.find_special(node)):
             return special(self, node, args)
         target = self.visit(node.target) if node.target is not None else None
         if node.name not in library.FUNCTIONS:
             return self.undeclared(node.at, node.name)
-        self.check_literals(node)
-        return self.resolved(node, node.name, target, args)
-
-    def check_literals(self, node: syntax.Call) -> None:
-        """Refuse texts that can be seen to be no pattern, duration or moment."""
-        if not node.args or not isinstance(node.args[-1], syntax.Literal):
-            return
-        literal = node.args[-1]
-        text = literal.value
-        if not isinstance(text, str):
-            return
-        readers: dict[str, Callable[[str], Any]] = {
-            "matches": patterns.compiled,
-            "duration": standard.duration_from_text,
-            "timestamp": standard.timestamp_from_text,
-        }
-        try:
-            readers.get(node.name, str)(text)
-        except patterns.Untranslatable as error:
-            self.refuse(literal.at, str(error))
-        except (patterns.BadPattern, CelError):
-            self.refuse(literal.at, f"invalid {node.name} argument")
+        found = self.resolved(node, node.name, target, args)
+        self.check_call(self, node, found)
+        return found
 
     def resolved(
         self, node: syntax.Call, name: str, target: Typed | None, args: list[Typed]
@@ -290,7 +284,7 @@ class Compiler:
                 result = types.DYN
         if result is None:
             return self.no_overload(node.at, name, given, member=target is not None)
-        open_args = any(self.known(each).kind in ("dyn", "param", "error") for each in given)
+        open_args = any(self.known(each).kind in _OPEN for each in given)
         runs = [operand.run for operand in operands]
         return Typed(result, calls.dispatched(name, fitting, runs, guarded=open_args))
 

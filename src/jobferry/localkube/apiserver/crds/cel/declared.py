@@ -87,9 +87,10 @@ def _array(schema: Obj) -> tuple[Type, Convert] | None:
         return None
     item, convert = inner
     equality = _list_equality(schema, item)
+    type_ = types.list_of(item, equality, _list_union(schema, item))
     if convert is None or convert is _integer:
-        return types.list_of(item, equality), None
-    return types.list_of(item, equality), lambda raw: [convert(each) for each in raw]
+        return type_, None
+    return type_, lambda raw: [convert(each) for each in raw]
 
 
 def _object(schema: Obj) -> tuple[Type, Convert] | None:
@@ -124,6 +125,20 @@ def _list_equality(schema: Obj, item: Type) -> Equality:
     if item.equality is None:
         return None
     return lambda one, other: len(one) == len(other) and all(map(inner, one, other))
+
+
+def _list_union(schema: Obj, item: Type) -> Callable[[Any, Any], Any] | None:
+    kind = schema.get("x-kubernetes-list-type")
+    if kind == "set":
+        same = item.equality or values.equal
+        return lambda one, other: (
+            one + [each for each in other if not any(same(each, known) for known in one)]
+        )
+    if kind == "map":
+        return lambda one, other: list(
+            {**correlation.by_key(schema, one), **correlation.by_key(schema, other)}.values()
+        )
+    return None
 
 
 def _same_entries(

@@ -2,17 +2,22 @@
 
 import functools
 import itertools
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from jobferry.localkube.apiserver.crds import patterns
 from jobferry.localkube.apiserver.crds.cel import standard, values
 from jobferry.localkube.apiserver.crds.cel.library import declare
-from jobferry.localkube.apiserver.crds.cel.values import CelError, Duration, Timestamp, UInt
-from jobferry.objects.gotext import quote
+from jobferry.localkube.apiserver.crds.cel.values import (
+    LARGEST,
+    CelError,
+    Duration,
+    OutOfBudget,
+    UInt,
+)
 
 _UPPER = {code: code - 32 for code in range(ord("a"), ord("z") + 1)}
+_COMPARABLE = frozenset(("bool", "int", "uint", "double", "string", "bytes", *standard.MOMENTS))
 _LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 
 
@@ -29,7 +34,7 @@ def _char_at(text: str, index: int) -> str:
 def _index_of(text: str, part: str, offset: int = 0) -> int:
     if not part:
         return offset
-    if not 0 <= offset < max(len(text), 1):
+    if offset < 0:
         raise _out_of_range(offset)
     return text.find(part, offset)
 
@@ -43,9 +48,15 @@ def _last_index_of(text: str, part: str) -> int:
 def _last_index_from(text: str, part: str, offset: int) -> int:
     if not part:
         return offset
-    if not 0 <= offset < len(text):
+    if offset < 0:
         raise _out_of_range(offset)
-    return text.rfind(part, 0, offset + len(part))
+    return text.rfind(part, 0, offset + len(part)) if offset < len(text) else -1
+
+
+def _replaced(text: str, part: str, by: str, limit: int = -1) -> str:
+    if (text.count(part) + 1) * len(by) > LARGEST:
+        raise OutOfBudget
+    return text.replace(part, by, limit)
 
 
 def _split_at_most(text: str, separator: str, limit: int) -> list[str]:
@@ -55,6 +66,12 @@ def _split_at_most(text: str, separator: str, limit: int) -> list[str]:
     if limit < 0 or len(parts) <= limit:
         return parts
     return [*parts[: limit - 1], separator.join(parts[limit - 1 :])]
+
+
+def _joined(texts: list[Any], by: str = "") -> str:
+    if any(each.__class__ is not str for each in texts):
+        raise CelError("no such overload")
+    return by.join(texts)
 
 
 def _substring(text: str, start: int) -> str:
@@ -72,105 +89,27 @@ def _substring_to(text: str, start: int, end: int) -> str:
     return text[start:end]
 
 
-def _formatted(text: str, args: list[Any]) -> str:
-    """Put values in a text: %s %d %f %e %x %X %o %b %%."""
-    parts: list[str] = []
-    used = 0
-    pieces = text.split("%")
-    parts.append(pieces[0])
-    index = 1
-    while index < len(pieces):
-        piece = pieces[index]
-        if not piece:
-            parts.append("%" + (pieces[index + 1] if index + 1 < len(pieces) else ""))
-            index += 2
-            continue
-        precision, rest = _precision(piece)
-        if used >= len(args):
-            raise CelError(f"index {used} out of range")
-        parts.append(_clause(rest[:1], args[used], precision) + rest[1:])
-        used += 1
-        index += 1
-    return "".join(parts)
+_QUOTED = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_QUOTED |= {"\v": "\\v", "\\": "\\\\", '"': '\\"'}
 
 
-def _precision(piece: str) -> tuple[int, str]:
-    if not piece.startswith("."):
-        return 6, piece
-    digits = ""
-    for character in piece[1:]:
-        if not character.isdecimal():
-            break
-        digits += character
-    return int(digits or 0), piece[1 + len(digits) :]
+def _quoted(text: str) -> str:
+    return '"' + "".join(_QUOTED.get(each, each) for each in text) + '"'
 
 
-def _clause(verb: str, value: Any, precision: int) -> str:
-    match verb:
-        case "s":
-            return _shown(value)
-        case "d" if isinstance(value, int) and not isinstance(value, bool):
-            return str(int(value))
-        case "f" if isinstance(value, int | float) and math.isfinite(value):
-            return f"{value:,.{precision}f}".replace(",", "")
-        case "e" if isinstance(value, int | float):
-            return f"{value:.{precision}e}"
-        case "b" if isinstance(value, int):
-            return f"{int(value):b}"
-        case "o" if isinstance(value, int) and not isinstance(value, bool):
-            return f"{value:o}"
-        case "x" | "X" if isinstance(value, int | str | bytes) and not isinstance(value, bool):
-            return _hexadecimal(value, upper=verb == "X")
-    raise CelError(
-        f'could not parse formatting clause: unrecognized formatting clause "{verb}"'
-    )
-
-
-def _hexadecimal(value: int | str | bytes, *, upper: bool) -> str:
-    if isinstance(value, int):
-        text = f"{value:x}"
-    else:
-        text = (value.encode() if isinstance(value, str) else value).hex()
-    return text.upper() if upper else text
-
-
-def _shown(value: Any) -> str:
-    match value:
-        case None:
-            return "null"
-        case list():
-            return f"[{', '.join(map(_nested, value))}]"
-        case dict():
-            entries = sorted((_nested(key), _nested(each)) for key, each in value.items())
-            return "{" + ", ".join(f"{key}:{each}" for key, each in entries) + "}"
-        case UInt() | bool() | int() | float() | str() | bytes() | Timestamp() | Duration():
-            return standard.text_of(value)
-        case _ if hasattr(value, "kind"):
-            return str(value)
-    raise CelError(
-        f"string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps, was given {values.kind_of(value)}"
-    )
-
-
-def _nested(value: Any) -> str:
-    return quote(value) if isinstance(value, str) else _shown(value)
-
-
-def _pattern(text: str) -> Any:
+def _matches(text: str, pattern: str) -> Iterator[str]:
     try:
-        return patterns.compiled(text)
+        return patterns.compiled(pattern).all_in(text)
     except (patterns.BadPattern, patterns.Untranslatable) as error:
         raise CelError(f"Illegal regex: {error}") from error
 
 
 def _find(text: str, pattern: str) -> str:
-    found = _pattern(pattern).search(text)
-    return found[0] if found else ""
+    return next(_matches(text, pattern), "")
 
 
 def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
-    found = [match[0] for match in _pattern(pattern).finditer(text)]
-    return found if limit < 0 else found[:limit]
+    return list(itertools.islice(_matches(text, pattern), None if limit < 0 else limit))
 
 
 def _text_functions() -> None:
@@ -181,8 +120,8 @@ def _text_functions() -> None:
     declare("lastIndexOf", "string.(string, int) -> int", _last_index_from)
     declare("lowerAscii", "string.() -> string", lambda text: text.translate(_LOWER))
     declare("upperAscii", "string.() -> string", lambda text: text.translate(_UPPER))
-    declare("replace", "string.(string, string) -> string", str.replace)
-    declare("replace", "string.(string, string, int) -> string", str.replace)
+    declare("replace", "string.(string, string) -> string", _replaced)
+    declare("replace", "string.(string, string, int) -> string", _replaced)
     declare(
         "split",
         "string.(string) -> list(string)",
@@ -192,31 +131,36 @@ def _text_functions() -> None:
     declare("substring", "string.(int) -> string", _substring)
     declare("substring", "string.(int, int) -> string", _substring_to)
     declare("trim", "string.() -> string", str.strip)
-    declare("join", "list(string).() -> string", "".join)
-    declare("join", "list(string).(string) -> string", lambda texts, by: by.join(texts))
-    declare("format", "string.(list(dyn)) -> string", _formatted)
-    declare("strings.quote", "string -> string", quote)
+    declare("join", "list(string).() -> string", _joined)
+    declare("join", "list(string).(string) -> string", _joined)
+    declare("strings.quote", "string -> string", _quoted)
     declare("find", "string.(string) -> string", _find)
     declare("findAll", "string.(string) -> list(string)", _find_all)
     declare("findAll", "string.(string, int) -> list(string)", _find_all)
 
 
+def _ordered(items: list[Any]) -> list[Any]:
+    """Return items that can be compared with each other; raises `CelError`."""
+    if items and values.kind_of(items[0]) not in _COMPARABLE:
+        raise CelError("list elements must be comparable")
+    if len({each.__class__ for each in items}) > 1:
+        raise CelError("list elements must have the same type")
+    return items
+
+
 def _sorted(items: list[Any]) -> list[Any]:
-    try:
-        return sorted(items)
-    except TypeError:
-        raise CelError("list elements must have the same type") from None
+    return sorted(_ordered(items))
 
 
 def _is_sorted(items: list[Any]) -> bool:
-    return all(not later < earlier for earlier, later in itertools.pairwise(items))
+    return all(not later < earlier for earlier, later in itertools.pairwise(_ordered(items)))
 
 
 def _extreme(name: str, choose: Callable[[list[Any]], Any]) -> Callable[[list[Any]], Any]:
     def run(items: list[Any]) -> Any:
         if not items:
             raise CelError(f"{name} called on empty list")
-        return choose(items)
+        return choose(_ordered(items))
 
     return run
 
@@ -243,6 +187,12 @@ def _slice(items: list[Any], start: int, end: int) -> list[Any]:
     return items[start:end]
 
 
+def _range(count: int) -> list[int]:
+    if count > LARGEST:
+        raise OutOfBudget
+    return list(range(count))
+
+
 def _flatten(items: list[Any], depth: int = 1) -> list[Any]:
     if depth < 0:
         raise CelError("level must be non-negative")
@@ -264,7 +214,7 @@ def _distinct(items: list[Any]) -> list[Any]:
 
 
 def _sort_by(items: list[Any], keys: list[Any]) -> list[Any]:
-    order = sorted(range(len(items)), key=keys.__getitem__)
+    order = sorted(range(len(items)), key=_ordered(keys).__getitem__)
     return [items[index] for index in order]
 
 
@@ -273,7 +223,7 @@ def _contains(items: list[Any], others: list[Any]) -> bool:
 
 
 def _list_functions() -> None:
-    zeros: dict[str, Any] = {"int": 0, "uint": UInt(0), "double": 0.0}
+    zeros: dict[str, Any] = {"int": 0, "uint": UInt(0), "double": 0.0, "duration": Duration(0)}
     for kind in standard.COMPARABLE:
         declare("isSorted", f"list({kind}).() -> bool", _is_sorted)
         declare("max", f"list({kind}).() -> {kind}", _MAX)
@@ -282,17 +232,12 @@ def _list_functions() -> None:
         declare("@sortByAssociatedKeys", f"list(T).(list({kind})) -> list(T)", _sort_by)
     for kind, zero in zeros.items():
         declare("sum", f"list({kind}).() -> {kind}", functools.partial(_total, zero))
-    declare(
-        "sum",
-        "list(duration).() -> duration",
-        lambda spans: Duration(sum(span.ns for span in spans)),
-    )
     declare("indexOf", "list(A).(A) -> int", _position)
     declare("lastIndexOf", "list(A).(A) -> int", _last_position)
     declare("slice", "list(T).(int, int) -> list(T)", _slice)
     declare("flatten", "list(list(T)).() -> list(T)", _flatten)
     declare("flatten", "list(dyn).(int) -> list(dyn)", _flatten)
-    declare("lists.range", "int -> list(int)", lambda count: list(range(count)))
+    declare("lists.range", "int -> list(int)", _range)
     declare("reverse", "list(T).() -> list(T)", lambda items: items[::-1])
     declare("distinct", "list(T).() -> list(T)", _distinct)
     declare("sets.contains", "list(T), list(T) -> bool", _contains)
@@ -309,12 +254,15 @@ def _list_functions() -> None:
 
 
 def _total(zero: Any, items: list[Any]) -> Any:
-    total = sum(items)
-    if isinstance(zero, float):
-        return float(total)
-    if not -(2**63) <= total < 2**64 or (not isinstance(zero, UInt) and total >= 2**63):
-        raise CelError("integer overflow")
-    return UInt(total) if isinstance(zero, UInt) else total
+    """Add up; which kind of numbers they are, only they may tell: `dyn([1.0]).sum()`."""
+    kinds = {each.__class__ for each in items} or {zero.__class__}
+    kind = kinds.pop()
+    if kinds or kind not in (int, UInt, float, Duration):
+        raise CelError("no such overload")
+    total = sum(each.ns for each in items) if kind is Duration else sum(items)
+    if kind is not float and not -(2**63) <= total < (2**64 if kind is UInt else 2**63):
+        raise CelError("unsigned integer overflow" if kind is UInt else "integer overflow")
+    return kind(total)
 
 
 _MAX = _extreme("max", max)

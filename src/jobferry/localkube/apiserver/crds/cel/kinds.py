@@ -1,12 +1,11 @@
-"""Values that Kubernetes adds to CEL: quantities, URLs, addresses, networks, named formats, versions."""
+"""Values that Kubernetes adds to CEL: quantities, URLs, addresses, networks, named formats."""
 
 import ipaddress
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
-from urllib.parse import SplitResult, parse_qs, urlsplit
 
-from jobferry.localkube.apiserver.crds import formats
+from jobferry.localkube.apiserver.crds import formats, urls
 from jobferry.localkube.apiserver.crds.cel.library import declare
 from jobferry.localkube.apiserver.crds.cel.values import (
     NONE,
@@ -14,7 +13,6 @@ from jobferry.localkube.apiserver.crds.cel.values import (
     Cidr,
     Format,
     Optional,
-    Semver,
 )
 from jobferry.localkube.apiserver.validation import names
 from jobferry.objects import labels, quantities
@@ -22,14 +20,12 @@ from jobferry.objects.gotext import quote
 from jobferry.objects.quantities import Quantity
 
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-_VERSION = re.compile(
-    r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?"
-)
 
 
 def _quantity(text: str) -> Quantity:
     try:
-        return quantities.parse(text)
+        # Where JSON is read, spaces around do not count; here they do.
+        return quantities.parse(text if text == text.strip() else "x")
     except quantities.BadQuantity as error:
         raise CelError(error.reason) from error
 
@@ -73,7 +69,7 @@ def _quantities() -> None:
     declare(
         "asApproximateFloat",
         "Quantity.() -> double",
-        lambda q: float(q.unscaled) * 10.0**q.scale,
+        lambda q: float(f"{q.unscaled}e{q.scale}"),
     )
     declare("asInteger", "Quantity.() -> int", _as_integer)
     declare("isInteger", "Quantity.() -> bool", lambda q: _whole(q) is not None)
@@ -83,41 +79,23 @@ def _quantities() -> None:
     declare("sub", "Quantity.(int) -> Quantity", lambda a, b: a - Quantity(b))
 
 
-def _url(text: str) -> SplitResult:
-    if problem := formats.url_problem(text):
-        words = problem if problem.startswith("parse") else f"parse {quote(text)}: {problem}"
-        raise CelError(f"URL parse error during conversion from string: {words}")
-    return urlsplit(text)
-
-
-def _host(url: SplitResult) -> str:
-    return url.netloc.rpartition("@")[2]
-
-
-def _hostname(url: SplitResult) -> str:
-    host = _host(url)
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host.partition(":")[0]
-
-
-def _port(url: SplitResult) -> str:
-    return _host(url).rpartition("]")[2].partition(":")[2]
+def _url(text: str) -> urls.Url:
+    try:
+        return urls.parse(text)
+    except urls.BadUrl as error:
+        words = f"URL parse error during conversion from string: {error}"
+        raise CelError(words) from error
 
 
 def _urls() -> None:
     declare("url", "string -> URL", _url)
     declare("isURL", "string -> bool", _is(_url))
     declare("getScheme", "URL.() -> string", lambda url: url.scheme)
-    declare("getHost", "URL.() -> string", _host)
-    declare("getHostname", "URL.() -> string", _hostname)
-    declare("getPort", "URL.() -> string", _port)
-    declare("getEscapedPath", "URL.() -> string", lambda url: url.path)
-    declare(
-        "getQuery",
-        "URL.() -> map(string, list(string))",
-        lambda url: parse_qs(url.query, keep_blank_values=True),
-    )
+    declare("getHost", "URL.() -> string", lambda url: url.host)
+    declare("getHostname", "URL.() -> string", lambda url: url.hostname)
+    declare("getPort", "URL.() -> string", lambda url: url.port)
+    declare("getEscapedPath", "URL.() -> string", lambda url: url.escaped_path)
+    declare("getQuery", "URL.() -> map(string, list(string))", urls.Url.values)
 
 
 def _ip(text: str) -> _Address:
@@ -142,6 +120,9 @@ def _cidr(text: str) -> Cidr:
         parsed = ipaddress.ip_address(address)
     except ValueError:
         parsed = None
+    if parsed is not None and "%" in address:
+        zones = "IPv6 zones cannot be present in a prefix"
+        raise CelError(f"{words}: {words}: netip.ParsePrefix({quote(text)}): {zones}")
     plain = re.fullmatch("0|[1-9][0-9]{0,2}", bits)
     if parsed is None or not slash or not plain or int(bits) > parsed.max_prefixlen:
         raise CelError(
@@ -149,6 +130,8 @@ def _cidr(text: str) -> Cidr:
             if not slash
             else f"{words}: {words}: netip.ParsePrefix({quote(text)}): bad bits after slash: {quote(bits)}"
         )
+    if isinstance(parsed, ipaddress.IPv6Address) and parsed.ipv4_mapped:
+        raise CelError(f"{words}: IPv4-mapped IPv6 address {quote(text)} is not allowed")
     return Cidr(parsed, int(bits))
 
 
@@ -236,10 +219,11 @@ def _matching(name: str, words: str) -> Callable[[str], list[str]]:
 
 
 def _uri(text: str) -> list[str]:
-    problem = formats.url_problem(text)
-    if problem is None:
-        return []
-    return [problem if problem.startswith("parse") else f"parse {quote(text)}: {problem}"]
+    try:
+        urls.parse(text)
+    except urls.BadUrl as error:
+        return [str(error)]
+    return []
 
 
 FORMATS = {
@@ -275,45 +259,7 @@ def _named_formats() -> None:
         declare(f"format.{name}", " -> Format", lambda form=form: form)
 
 
-def _semver(text: str, normal: bool = False) -> Semver:
-    if normal:
-        text = _normalized(text)
-    found = _VERSION.fullmatch(text)
-    if found is None:
-        raise CelError(
-            "Invalid character(s) found in version" if text else "Version string empty"
-        )
-    before = tuple(
-        (0, int(part), "") if part.isdecimal() else (1, 0, part)
-        for part in (found[4] or "").split(".")
-        if part
-    )
-    return Semver((int(found[1]), int(found[2]), int(found[3])), before)
-
-
-def _normalized(text: str) -> str:
-    text = text.strip().removeprefix("v")
-    core = re.match(r"[0-9.]*", text)
-    head = core[0] if core else ""
-    parts = [part.lstrip("0") or "0" for part in head.split(".")]
-    parts += ["0"] * (3 - len(parts))
-    return ".".join(parts) + text[len(head) :]
-
-
-def _versions() -> None:
-    declare("semver", "string -> Semver", _semver)
-    declare("semver", "string, bool -> Semver", _semver)
-    declare("isSemver", "string -> bool", _is(_semver))
-    declare("isSemver", "string, bool -> bool", _is(_semver))
-    declare("isGreaterThan", "Semver.(Semver) -> bool", lambda a, b: a.rank() > b.rank())
-    declare("isLessThan", "Semver.(Semver) -> bool", lambda a, b: a.rank() < b.rank())
-    declare("compareTo", "Semver.(Semver) -> int", lambda a, b: _compare(a.rank(), b.rank()))
-    for index, name in enumerate(("major", "minor", "patch")):
-        declare(name, "Semver.() -> int", lambda version, i=index: version.numbers[i])
-
-
 _quantities()
 _urls()
 _addresses()
 _named_formats()
-_versions()

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 from jobferry.localkube.apiserver.crds.cel import calls, syntax, types
-from jobferry.localkube.apiserver.crds.cel.calls import Frame, OutOfBudget, Run, spend, truth
+from jobferry.localkube.apiserver.crds.cel.calls import Frame, Run, spend, truth
 from jobferry.localkube.apiserver.crds.cel.compiler import Compiler, Typed
 from jobferry.localkube.apiserver.crds.cel.types import Type
-from jobferry.localkube.apiserver.crds.cel.values import NONE, CelError, Optional
+from jobferry.localkube.apiserver.crds.cel.values import NONE, CelError, Optional, OutOfBudget
 
 Macro = Callable[[Compiler, syntax.Call], Typed]
 
@@ -34,6 +34,9 @@ class _Loop:
         first, second = self._types(compiler, node.target.at, two=names == 2)
         compiler.scopes.append({})
         self.places: list[int] = []
+        named = [each.name for each in node.args[:names] if isinstance(each, syntax.Ident)]
+        if len(set(named)) < len(named):
+            compiler.refuse(node.args[1].at, f"duplicate variable name: {named[1]}")
         for argument, type_ in zip(node.args[:names], (first, second), strict=False):
             if not isinstance(argument, syntax.Ident):
                 compiler.refuse(argument.at, "argument must be a simple name")
@@ -246,7 +249,7 @@ def _opt_map(compiler: Compiler, node: syntax.Call) -> Typed:
     over, result, place = _with_value(compiler, node)
 
     def run(frame: Frame) -> Optional:
-        value = over.run(frame)
+        value = calls.may_be_missing(over.run(frame))
         if not value.present:
             return NONE
         frame[place] = value.value
@@ -259,7 +262,7 @@ def _opt_flat_map(compiler: Compiler, node: syntax.Call) -> Typed:
     over, result, place = _with_value(compiler, node)
 
     def run(frame: Frame) -> Any:
-        value = over.run(frame)
+        value = calls.may_be_missing(over.run(frame))
         if not value.present:
             return NONE
         frame[place] = value.value
@@ -275,7 +278,6 @@ _MACROS: dict[tuple[str, bool, int], Macro] = {
     ("exists", True, 2): _exists,
     ("exists", True, 3): _exists,
     ("exists_one", True, 2): _exists_one,
-    ("existsOne", True, 2): _exists_one,
     ("exists_one", True, 3): _exists_one,
     ("existsOne", True, 3): _exists_one,
     ("map", True, 2): _map,

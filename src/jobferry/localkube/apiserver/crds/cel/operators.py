@@ -86,6 +86,14 @@ def _forgotten(compiler: Compiler, node: syntax.Call, args: list[Typed]) -> Type
     return compiler.resolved(node, node.name, None, args)
 
 
+def _sum(compiler: Compiler, node: syntax.Call, args: list[Typed]) -> Typed:
+    typed = compiler.resolved(node, node.name, None, args)
+    left = compiler.known(args[0].type)
+    if left.union is None or typed.type.kind != "list":
+        return typed
+    return Typed(left, calls.united(left.union, args[0].run, args[1].run))
+
+
 _SPECIAL: Mapping[str, Special] = {
     "_&&_": _logical,
     "_||_": _logical,
@@ -93,6 +101,7 @@ _SPECIAL: Mapping[str, Special] = {
     "_==_": _equality,
     "_!=_": _equality,
     "@in": _membership,
+    "_+_": _sum,
     "type": _type_value,
     "dyn": _forgotten,
 }

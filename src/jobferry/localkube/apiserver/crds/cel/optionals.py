@@ -9,14 +9,17 @@ from jobferry.localkube.apiserver.crds.cel.values import (
     Duration,
     Optional,
     Timestamp,
+    moment,
 )
 
 
 def _item_if_any(items: Any, index: Any) -> Optional:
     if isinstance(items, Optional):
         return _item_if_any(items.value, index) if items.present else NONE
-    if isinstance(items, dict):
+    if isinstance(items, dict) and not isinstance(index, list | dict):
         return Optional(True, items[index]) if index in items else NONE
+    if not isinstance(items, list):
+        raise CelError("no such overload")
     within = isinstance(index, int) and 0 <= index < len(items)
     return Optional(True, items[index]) if within else NONE
 
@@ -27,18 +30,26 @@ def _value(optional: Optional) -> Any:
     return optional.value
 
 
+_FIRST = moment("0001-01-01T00:00:00Z")
+"""Go's zero of a moment."""
+
+
 def _unless_zero(value: Any) -> Optional:
     zero = (
         value is None or value in (0, "", b"", False)
         if not isinstance(value, list | dict)
         else not value
     )
-    if isinstance(value, Duration | Timestamp):
+    if isinstance(value, Duration):
         zero = value.ns == 0
+    if isinstance(value, Timestamp):
+        zero = value == _FIRST
     return NONE if zero else Optional(True, value)
 
 
-def _unwrap(items: list[Optional]) -> list[Any]:
+def _unwrap(items: list[Any]) -> list[Any]:
+    if any(each.__class__ is not Optional for each in items):
+        raise CelError("no such overload")
     return [item.value for item in items if item.present]
 
 

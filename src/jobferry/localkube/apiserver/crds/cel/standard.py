@@ -2,8 +2,10 @@
 
 import math
 import operator
+import re
 from collections.abc import Callable  # noqa: TC003  # lambdas are checked with it
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -19,6 +21,7 @@ from jobferry.localkube.apiserver.crds.cel.values import (
 from jobferry.objects import gotext
 
 _SECOND = 10**9
+MOMENTS = ("google.protobuf.Timestamp", "google.protobuf.Duration")
 COMPARABLE = ("int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes")
 _NUMERIC = ("int", "uint", "double")
 _EARLIEST, _LATEST = -62135596800 * _SECOND, 253402300800 * _SECOND
@@ -42,10 +45,10 @@ def _duration(number: int) -> Duration:
     return Duration(number)
 
 
-def _timestamp(number: int) -> Timestamp:
+def _timestamp(number: int, ahead: int = 0) -> Timestamp:
     if not _EARLIEST <= number < _LATEST:
         raise CelError("timestamp overflow")
-    return Timestamp(number)
+    return Timestamp(number, ahead)
 
 
 def _quotient(one: int, other: int) -> int:
@@ -58,6 +61,7 @@ def _quotient(one: int, other: int) -> int:
 def _remainder(one: int, other: int) -> int:
     if other == 0:
         raise CelError("modulus by zero")
+    _int(_quotient(one, other) if other == -1 else 0)
     return one - other * _quotient(one, other)
 
 
@@ -67,6 +71,12 @@ def _divided(one: float, other: float) -> float:
             return math.nan
         return math.copysign(math.inf, one) * math.copysign(1, other)
     return one / other
+
+
+def _joined(one: Any, other: Any) -> Any:
+    if len(one) + len(other) > values.LARGEST:
+        raise values.OutOfBudget
+    return one + other
 
 
 def _arithmetic() -> None:
@@ -79,12 +89,18 @@ def _arithmetic() -> None:
         declare(name, "int, int -> int", lambda a, b, f=number: _int(f(a, b)))
         declare(name, "uint, uint -> uint", lambda a, b, f=number: _uint(f(a, b)))
     declare("_+_", "duration, duration -> duration", lambda a, b: _duration(a.ns + b.ns))
-    declare("_+_", "duration, timestamp -> timestamp", lambda a, b: _timestamp(a.ns + b.ns))
-    declare("_+_", "timestamp, duration -> timestamp", lambda a, b: _timestamp(a.ns + b.ns))
-    declare("_+_", "list(A), list(A) -> list(A)", operator.add)
-    declare("_+_", "string, string -> string", operator.add)
+    declare(
+        "_+_", "duration, timestamp -> timestamp", lambda a, b: _timestamp(a.ns + b.ns, b.ahead)
+    )
+    declare(
+        "_+_", "timestamp, duration -> timestamp", lambda a, b: _timestamp(a.ns + b.ns, a.ahead)
+    )
+    declare("_+_", "list(A), list(A) -> list(A)", _joined)
+    declare("_+_", "string, string -> string", _joined)
     declare("_-_", "duration, duration -> duration", lambda a, b: _duration(a.ns - b.ns))
-    declare("_-_", "timestamp, duration -> timestamp", lambda a, b: _timestamp(a.ns - b.ns))
+    declare(
+        "_-_", "timestamp, duration -> timestamp", lambda a, b: _timestamp(a.ns - b.ns, a.ahead)
+    )
     declare("_-_", "timestamp, timestamp -> duration", lambda a, b: _duration(a.ns - b.ns))
     declare("_/_", "double, double -> double", _divided, plain=True)
     declare("_/_", "int, int -> int", lambda a, b: _int(_quotient(a, b)))
@@ -158,12 +174,13 @@ def text_of(value: Any) -> str:
 def _double_text(number: float) -> str:
     if math.isinf(number) or math.isnan(number):
         return {"inf": "+Inf", "-inf": "-Inf"}.get(str(number), "NaN")
-    if number and not 1e-4 <= abs(number) < 1e21:
-        mantissa, _, power = f"{number:.17g}".partition("e")
-        shortest, _, _ = f"{number!r}".partition("e")
-        mantissa = shortest.removesuffix(".0") if "e" in repr(number) else mantissa
-        return f"{mantissa}e{power[0]}{power[1:].zfill(2)}"
-    return f"{number:.0f}" if number == int(number) else repr(number)
+    sign, digits, exponent = Decimal(repr(number)).normalize().as_tuple()
+    power = len(digits) + int(exponent) - 1
+    if not number or -4 <= power < 6:
+        return f"{Decimal(repr(number)):f}".removesuffix(".0")
+    first, *rest = map(str, digits)
+    mantissa = f"{first}.{''.join(rest)}" if rest else first
+    return f"{'-' if sign else ''}{mantissa}e{'-' if power < 0 else '+'}{abs(power):02d}"
 
 
 def _cannot(source: str, target: str) -> CelError:
@@ -188,7 +205,7 @@ def _double_from_text(text: str) -> float:
         number = float(text)
     except ValueError:
         number = None
-    if number is None or "_" in text or text != text.strip():
+    if number is None or text != text.strip():
         raise _cannot("string", "double")
     return number
 
@@ -207,6 +224,12 @@ def _int_from_double(number: float) -> int:
     return int(number)
 
 
+def _uint_from_double(number: float) -> UInt:
+    if math.isnan(number) or not -1 < number < 2.0**64:
+        raise CelError("unsigned integer overflow")
+    return _uint(int(number))
+
+
 def duration_from_text(text: str) -> Duration:
     """Read a duration as Go writes them."""
     nanoseconds = formats.go_duration(text)
@@ -218,11 +241,21 @@ def duration_from_text(text: str) -> Duration:
 def timestamp_from_text(text: str) -> Timestamp:
     """Read a moment as RFC 3339 writes it."""
     try:
-        if not text[-1:].isdigit() or "+" in text[19:] or "-" in text[19:]:
-            return _timestamp(values.moment(text).ns)
+        if re.search(r"[Z+-]", text[19:]) and text[10:11] == "T":
+            found = values.moment(text.replace(",", ".", 1))
+            return _timestamp(found.ns, found.ahead)
     except ValueError:
         pass
     raise _cannot("string", "google.protobuf.Timestamp")
+
+
+def timestamp_from_seconds(seconds: int) -> Timestamp:
+    """Return the moment so many seconds after 1970 began."""
+    return _timestamp(seconds * _SECOND)
+
+
+def _no_duration(_number: int) -> Duration:
+    raise _cannot("int", "google.protobuf.Duration")
 
 
 def _same(value: Any) -> Any:
@@ -239,7 +272,7 @@ def _conversions() -> None:
     declare("double", "string -> double", _double_from_text)
     declare("double", "uint -> double", float)
     declare("duration", "duration -> duration", _same)
-    declare("duration", "int -> duration", Duration)
+    declare("duration", "int -> duration", _no_duration)
     declare("duration", "string -> duration", duration_from_text)
     declare("dyn", "A -> dyn", _same)
     declare("int", "int -> int", _same)
@@ -251,10 +284,10 @@ def _conversions() -> None:
     for kind in COMPARABLE:
         declare("string", f"{kind} -> string", text_of)
     declare("timestamp", "timestamp -> timestamp", _same)
-    declare("timestamp", "int -> timestamp", lambda number: _timestamp(number * _SECOND))
+    declare("timestamp", "int -> timestamp", timestamp_from_seconds)
     declare("timestamp", "string -> timestamp", timestamp_from_text)
     declare("uint", "uint -> uint", _same)
-    declare("uint", "double -> uint", lambda number: _uint(int(number)))
+    declare("uint", "double -> uint", _uint_from_double)
     declare("uint", "int -> uint", _uint)
     declare("uint", "string -> uint", _uint_from_text)
 
@@ -262,7 +295,7 @@ def _conversions() -> None:
 def matches(text: str, pattern: str) -> bool:
     """Tell whether a pattern is found in a text."""
     try:
-        return patterns.compiled(pattern).search(text) is not None
+        return patterns.compiled(pattern).found_in(text)
     except (patterns.BadPattern, patterns.Untranslatable) as error:
         raise CelError(str(error)) from error
 
@@ -275,15 +308,15 @@ def _texts() -> None:
     declare("matches", "string.(string) -> bool", matches)
 
 
-def _zone(name: str) -> timezone | ZoneInfo:
-    sign = -1 if name.startswith("-") else 1
-    hours, colon, minutes = name.lstrip("+-").partition(":")
+def _local(at: datetime, zone: str) -> datetime:
+    sign = -1 if zone.startswith("-") else 1
+    hours, colon, minutes = zone.lstrip("+-").partition(":")
     try:
         if colon:
-            return timezone(sign * timedelta(hours=int(hours), minutes=int(minutes)))
-        return ZoneInfo(name)
-    except (ValueError, ZoneInfoNotFoundError, OSError):
-        raise CelError(f"unknown time zone {name}") from None
+            return at + sign * timedelta(hours=int(hours), minutes=int(minutes))
+        return at.astimezone(ZoneInfo(zone or "UTC"))
+    except (ValueError, OverflowError, ZoneInfoNotFoundError, OSError):
+        raise CelError(f"unknown time zone {zone}") from None
 
 
 def _clock_parts() -> None:
@@ -304,16 +337,14 @@ def _clock_parts() -> None:
         declare(
             name,
             "timestamp.(string) -> int",
-            lambda at, zone, f=part: f(at.at().astimezone(_zone(zone))),
+            lambda at, zone, f=part: f(_local(at.at(), zone)),
         )
     sizes = {"getHours": 3600, "getMinutes": 60, "getSeconds": 1}
     for name, size in sizes.items():
         declare(
             name, "duration.() -> int", lambda span, s=size: _quotient(span.ns, s * _SECOND)
         )
-    declare(
-        "getMilliseconds", "duration.() -> int", lambda span: _quotient(span.ns, 10**6) % 1000
-    )
+    declare("getMilliseconds", "duration.() -> int", lambda span: _quotient(span.ns, 10**6))
 
 
 CONSTANTS = {
@@ -324,6 +355,10 @@ CONSTANTS = {
     "map": types.map_of(types.DYN, types.DYN),
     "google.protobuf.Timestamp": types.TIMESTAMP,
     "google.protobuf.Duration": types.DURATION,
+    "net.IP": types.IP,
+    "net.CIDR": types.CIDR,
+    "optional_type": types.optional_of(types.DYN),
+    "type": types.type_of(types.DYN),
 }
 """Types that expressions may name."""
 
@@ -331,10 +366,6 @@ RUNTIME_TYPES = {
     name: types.Type("type", name)
     for name in (
         *CONSTANTS,
-        "type",
-        "optional_type",
-        "net.IP",
-        "net.CIDR",
         "kubernetes.Quantity",
     )
 }

@@ -1,8 +1,12 @@
 """CEL's grammar: from text to a tree."""
 
+import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+
+from jobferry.localkube.apiserver.crds.cel.texts import SyntaxProblem, unquoted
 
 RESERVED = frozenset(
     [
@@ -45,20 +49,8 @@ _TOKENS = re.compile(
     """,
     re.VERBOSE,
 )
-_ESCAPES = {
-    "a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v",
-    '"': '"', "'": "'", "\\": "\\", "?": "?", "`": "`",
-}  # fmt: skip
 _RELATIONS = ("<", "<=", ">=", ">", "==", "!=", "in")
 _MOST_DEPTH = 250
-
-
-class SyntaxProblem(Exception):
-    """Text that is no expression; `at` is where it stops being one."""
-
-    def __init__(self, at: int, message: str) -> None:
-        super().__init__(message)
-        self.at = at
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,49 +133,22 @@ def _tokens(text: str) -> list[_Token]:
     return found
 
 
-def _unquoted(token: _Token, *, as_bytes: bool = False) -> Any:
-    text = token.text[1:] if as_bytes else token.text
-    raw = text[0] in "rR"
-    text = text[1:] if raw else text
-    size = 3 if text[:3] in ('"""', "'''") else 1
-    body = text[size:-size]
-    if raw:
-        return body.encode() if as_bytes else body
-    return _unescaped(body, token.at, as_bytes)
-
-
-def _unescaped(body: str, at: int, as_bytes: bool) -> Any:
-    parts: list[bytes] = []
-    position = 0
-    pattern = re.compile(
-        r"\\(?:([abfnrtv\"'\\?`])|[xX]([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2}))"
-    )
-    while position < len(body):
-        if body[position] != "\\":
-            parts.append(body[position].encode("utf-8", "surrogatepass"))
-            position += 1
-            continue
-        match = pattern.match(body, position)
-        if match is None:
-            raise SyntaxProblem(at, "Syntax error: unable to unescape string")
-        position = match.end()
-        plain, short, unicode, long, octal = match.groups()
-        if plain:
-            parts.append(_ESCAPES[plain].encode())
-            continue
-        code = int(octal, 8) if octal else int(short or unicode or long, 16)
-        byte = as_bytes and bool(short or octal)
-        parts.append(bytes([code]) if byte else chr(code).encode("utf-8", "surrogatepass"))
-    whole = b"".join(parts)
-    return whole if as_bytes else whole.decode("utf-8", "replace")
-
-
 def parse(text: str) -> Node:
     """Read an expression; raises `SyntaxProblem`."""
     parser = _Parser(_tokens(text))
     node = parser.expression()
     parser.expect("<EOF>")
     return node
+
+
+def _balanced(name: str, terms: list[Node], places: list[int]) -> Node:
+    """Join terms to a tree that is as flat as can be: there may be thousands."""
+    if len(terms) == 1:
+        return terms[0]
+    middle = len(places) // 2
+    left = _balanced(name, terms[: middle + 1], places[:middle])
+    right = _balanced(name, terms[middle + 1 :], places[middle + 1 :])
+    return Call(places[middle], name, None, (left, right))
 
 
 class _Parser:
@@ -207,8 +172,9 @@ class _Parser:
         if token := self.accept(text):
             return token
         found = self.token
+        wanted = text if text == "<EOF>" else f"'{text}'"
         raise SyntaxProblem(
-            found.at, f"Syntax error: mismatched input '{found.text}' expecting '{text}'"
+            found.at, f"Syntax error: mismatched input '{found.text}' expecting {wanted}"
         )
 
     def expression(self) -> Node:
@@ -226,35 +192,41 @@ class _Parser:
         return node
 
     def disjunction(self) -> Node:
-        node = self.conjunction()
-        while operator := self.accept("||"):
-            node = Call(operator.at, "_||_", None, (node, self.conjunction()))
-        return node
+        return self.logical("||", self.conjunction)
 
     def conjunction(self) -> Node:
-        node = self.relation()
-        while operator := self.accept("&&"):
-            node = Call(operator.at, "_&&_", None, (node, self.relation()))
-        return node
+        return self.logical("&&", self.relation)
+
+    def logical(self, sign: str, term: Callable[[], Node]) -> Node:
+        terms, places = [term()], []
+        while operator := self.accept(sign):
+            places.append(operator.at)
+            terms.append(term())
+        return _balanced(f"_{sign}_", terms, places)
 
     def relation(self) -> Node:
-        node = self.sum()
-        while operator := self.accept(*_RELATIONS):
-            name = "@in" if operator.text == "in" else f"_{operator.text}_"
-            node = Call(operator.at, name, None, (node, self.sum()))
-        return node
+        return self.chain(_RELATIONS, self.sum)
 
     def sum(self) -> Node:
-        node = self.product()
-        while operator := self.accept("+", "-"):
-            node = Call(operator.at, f"_{operator.text}_", None, (node, self.product()))
-        return node
+        return self.chain(("+", "-"), self.product)
 
     def product(self) -> Node:
-        node = self.unary()
-        while operator := self.accept("*", "/", "%"):
-            node = Call(operator.at, f"_{operator.text}_", None, (node, self.unary()))
+        return self.chain(("*", "/", "%"), self.unary)
+
+    def chain(self, signs: tuple[str, ...], term: Callable[[], Node]) -> Node:
+        node = term()
+        length = 0
+        while operator := self.accept(*signs):
+            length = self.longer(length)
+            name = "@in" if operator.text == "in" else f"_{operator.text}_"
+            node = Call(operator.at, name, None, (node, term()))
         return node
+
+    def longer(self, length: int) -> int:
+        """Count one more of what is chained: as in cel-go, that makes a tree as deep."""
+        if length == _MOST_DEPTH:
+            raise SyntaxProblem(-1, "max recursion depth exceeded")
+        return length + 1
 
     def unary(self) -> Node:
         if (operator := self.accept("!", "-")) is None:
@@ -268,29 +240,35 @@ class _Parser:
         return Call(operator.at, f"{operator.text}_", None, (node,)) if count % 2 else node
 
     def member(self, node: Node) -> Node:
-        while True:
-            if dot := self.accept("."):
-                node = self.selection(node, dot)
-            elif bracket := self.accept("["):
-                optional = self.accept("?") is not None
-                index = self.expression()
-                self.expect("]")
-                name = "_[?_]" if optional else "_[_]"
-                node = Call(bracket.at, name, None, (node, index))
-            else:
-                return node
+        length = 0
+        while operator := self.accept(".", "["):
+            length = self.longer(length)
+            if operator.text == ".":
+                node = self.selection(node, operator)
+                continue
+            name = "_[?_]" if self.accept("?") else "_[_]"
+            index = self.expression()
+            self.expect("]")
+            node = Call(operator.at, name, None, (node, index))
+        return node
 
     def selection(self, node: Node, dot: _Token) -> Node:
         optional = self.accept("?") is not None
         token = self.token
-        if token.kind not in ("name", "quoted"):
+        if token.kind == "quoted":
+            raise SyntaxProblem(token.at, "unsupported syntax: '`'")
+        if token.text in ("true", "false", "null"):
+            raise SyntaxProblem(
+                token.at, f"Syntax error: mismatched input '{token.text}' expecting IDENTIFIER"
+            )
+        if token.kind != "name" or token.text == "in":
             raise SyntaxProblem(
                 token.at, f"Syntax error: no viable alternative at input '.{token.text}'"
             )
         self.position += 1
-        if token.kind == "name" and not optional and (opening := self.accept("(")):
+        if not optional and (opening := self.accept("(")):
             return Call(opening.at, token.text, node, self.arguments(")"))
-        return Select(dot.at, node, token.text.strip("`"), optional=optional)
+        return Select(dot.at, node, token.text, optional=optional)
 
     def arguments(self, closing: str) -> tuple[Node, ...]:
         found: list[Node] = []
@@ -307,9 +285,9 @@ class _Parser:
         self.position += token.kind != "end"
         match token.kind:
             case "string":
-                return Literal(token.at, "string", _unquoted(token))
+                return Literal(token.at, "string", unquoted(token.text, token.at))
             case "bytes":
-                return Literal(token.at, "bytes", _unquoted(token, as_bytes=True))
+                return Literal(token.at, "bytes", unquoted(token.text, token.at, as_bytes=True))
             case "name":
                 return self.named(token)
         match token.text:
@@ -351,6 +329,8 @@ class _Parser:
         text = token.text.rstrip("uU") if token.kind == "uint" else token.text
         if token.kind == "float":
             value = float(text)
+            if math.isinf(value):
+                raise SyntaxProblem(start, "invalid double literal")
             return Literal(start, "double", -value if negative else value)
         number = int(text, 16) if text.startswith("0x") else int(text)
         number = -number if negative else number
@@ -387,7 +367,9 @@ class _Parser:
 
 
 def shown(text: str, at: int, message: str) -> str:
-    """Return a problem with the line it is in, and a mark below its place."""
+    """Return a problem with the line it is in, and a mark below its place; one of all of it has none (-1)."""
+    if at < 0:
+        return f"ERROR: <input>:-1:0: {message}"
     line_number = text.count("\n", 0, at) + 1
     start = text.rfind("\n", 0, at) + 1
     line = text[start:].split("\n", 1)[0].replace("\t", " ")

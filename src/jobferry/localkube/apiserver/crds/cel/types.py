@@ -15,6 +15,8 @@ class Type:
     fields: Mapping[str, "Field"] = field(default_factory=dict)
     equality: Callable[[Any, Any], bool] | None = None
     """How values are compared; None: as they are."""
+    union: Callable[[Any, Any], Any] | None = None
+    """How a list is added to one of these; None: at its end."""
 
     def __str__(self) -> str:
         if self.kind == "type" and not self.params:
@@ -22,6 +24,10 @@ class Type:
         if not self.params:
             return self.name
         return f"{self.name}({', '.join(map(str, self.params))})"
+
+    def or_else(self, other: "Type | None") -> "Type":
+        """Return this type; if it is none, another."""
+        return other if self.kind == "error" and other is not None else self
 
     def exactly(self, other: "Type") -> bool:
         """Tell whether two types are the same."""
@@ -80,9 +86,13 @@ BY_NAME: Mapping[str, Type] = {
 }
 
 
-def list_of(item: Type, equality: Callable[[Any, Any], bool] | None = None) -> Type:
+def list_of(
+    item: Type,
+    equality: Callable[[Any, Any], bool] | None = None,
+    union: Callable[[Any, Any], Any] | None = None,
+) -> Type:
     """Return the type of lists."""
-    return Type("list", "list", (item,), equality=equality)
+    return Type("list", "list", (item,), equality=equality, union=union)
 
 
 def map_of(key: Type, value: Type, equality: Callable[[Any, Any], bool] | None = None) -> Type:
@@ -132,7 +142,7 @@ def substituted(bindings: Bindings, type_: Type, *, closed: bool = False) -> Typ
     inner = tuple(substituted(bindings, each, closed=closed) for each in type_.params)
     if all(new is old for new, old in zip(inner, type_.params, strict=True)):
         return type_
-    return Type(type_.kind, type_.name, inner, type_.fields, type_.equality)
+    return Type(type_.kind, type_.name, inner, type_.fields, type_.equality, type_.union)
 
 
 def agree(bindings: Bindings, left: list[Type], right: list[Type]) -> Bindings | None:

@@ -4,13 +4,14 @@ import base64
 import ipaddress
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any
-from urllib.parse import SplitResult
 
 from jobferry.localkube.apiserver.crds import formats
 from jobferry.localkube.apiserver.crds.cel.types import Type
+from jobferry.localkube.apiserver.crds.urls import Url
 from jobferry.objects.quantities import Quantity
 
 _SECOND = 10**9
@@ -24,6 +25,17 @@ class CelError(Exception):
     """An expression that has no value for what it is given."""
 
 
+class OutOfBudget(CelError):
+    """An expression that takes too long, or too much."""
+
+    def __init__(self) -> None:
+        super().__init__("operation cancelled: actual cost limit exceeded")
+
+
+LARGEST = 10_000_000
+"""How long texts and lists may get that an expression makes: nothing that is sent is longer."""
+
+
 class UInt(int):
     """An unsigned number."""
 
@@ -32,18 +44,22 @@ class UInt(int):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Timestamp:
-    """A moment, in nanoseconds since 1970."""
+    """A moment, in nanoseconds since 1970, and how many minutes the clock was ahead that it was read from."""
 
     ns: int
+    ahead: int = field(default=0, compare=False)
 
     def at(self) -> datetime:
         """Return it to the microsecond."""
         return EPOCH + timedelta(microseconds=self.ns // 1000)
 
     def __str__(self) -> str:
-        whole = self.at().replace(microsecond=0).strftime("%Y-%m-%dT%H:%M:%S")
-        fraction = f"{self.ns % _SECOND:09d}".rstrip("0")
-        return f"{whole}.{fraction}Z" if fraction else f"{whole}Z"
+        local = self.at() + timedelta(minutes=self.ahead)
+        whole = local.replace(microsecond=0, tzinfo=None).isoformat()
+        fraction = f".{self.ns % _SECOND:09d}".rstrip("0").rstrip(".")
+        hours, minutes = divmod(abs(self.ahead), 60)
+        zone = f"{'-' if self.ahead < 0 else '+'}{hours:02d}:{minutes:02d}"
+        return f"{whole}{fraction}{zone if self.ahead else 'Z'}"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -54,8 +70,9 @@ class Duration:
 
     def __str__(self) -> str:
         seconds, rest = divmod(abs(self.ns), _SECOND)
-        fraction = f".{rest:09d}".rstrip("0") if rest else ""
-        return f"{'-' if self.ns < 0 else ''}{seconds}{fraction}s"
+        # Go makes a floating-point number of it first.
+        shown = f"{Decimal(repr(seconds + rest / 1e9)):f}".removesuffix(".0")
+        return f"{'-' if self.ns < 0 else ''}{shown}s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +143,7 @@ _KINDS = {
     Duration: "google.protobuf.Duration",
     Optional: "optional_type",
     Quantity: "kubernetes.Quantity",
-    SplitResult: "kubernetes.URL",
+    Url: "kubernetes.URL",
     ipaddress.IPv4Address: "net.IP",
     ipaddress.IPv6Address: "net.IP",
     Cidr: "net.CIDR",
@@ -184,12 +201,12 @@ def moment(text: str) -> Timestamp:
     year, month, day, hour, minute, second = (int(found[part]) for part in range(1, 7))
     whole = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
     zone = found[8] or "Z"
-    shift = 0
+    ahead = 0
     if zone not in "Zz":
-        shift = (int(zone[1:3]) * 60 + int(zone[4:6])) * (60 if zone[0] == "+" else -60)
-    seconds = (whole - EPOCH) // timedelta(seconds=1) - shift
+        ahead = (int(zone[1:3]) * 60 + int(zone[4:6])) * (1 if zone[0] == "+" else -1)
+    seconds = (whole - EPOCH) // timedelta(seconds=1) - ahead * 60
     fraction = int((found[7] or "0")[:9].ljust(9, "0"))
-    return Timestamp(seconds * _SECOND + fraction)
+    return Timestamp(seconds * _SECOND + fraction, ahead)
 
 
 def from_date_time(text: str) -> Timestamp:
@@ -216,8 +233,10 @@ def from_duration(text: str) -> Duration:
     return Duration(nanoseconds)
 
 
-def from_byte(text: str) -> bytes:
-    """Make bytes of a `byte` field."""
+def from_byte(text: str | list[Any]) -> bytes:
+    """Make bytes of a `byte` field; schemas also let lists pass as bytes."""
+    if not isinstance(text, str):
+        raise CelError("invalid data, expected string, got []interface {}")
     try:
         return base64.b64decode(text.replace("-", "+").replace("_", "/"), validate=True)
     except ValueError as error:
