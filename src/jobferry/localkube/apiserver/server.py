@@ -191,7 +191,7 @@ def _special(
 
 
 def _uid() -> str:
-    """Return a random UUID (version 4); what Python has for it takes twice as long."""
+    """Return a random UUID (version 4); what Python has for it takes long to load, and twice as long to make one."""
     digits = os.urandom(16).hex()
     variant = "89ab"[int(digits[16], 16) & 3]
     return (

@@ -72,9 +72,8 @@ async def watch(backend: Backend, call: Call, resource: Resource) -> Answer:
         backend=backend,
     )
     parts = stream.events()
-    await anext(
-        parts
-    )  # what never began would never end either, if nobody reads it: the watch would stay
+    # What never began would never end either, if nobody reads it: the watch would stay.
+    await anext(parts)
     return _stream(parts)
 
 
