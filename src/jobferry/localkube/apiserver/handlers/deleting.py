@@ -48,7 +48,7 @@ async def delete_collection(backend: Backend, call: Call, resource: Resource) ->
     page = await reading.read_page(backend, resource, call.target.namespace, listing, matches)
     _warn(intent_for(backend, call, resource, "", wanted), wanted)
     for entry in page.entries:
-        meta = entry.object["metadata"]
+        meta = rendering.decoded(entry)["metadata"]
         intent = intent_for(backend, call, resource, meta["name"], wanted)
         intent.namespace = meta.get("namespace", intent.namespace)
         _warn(intent, wanted)
@@ -288,7 +288,7 @@ def _set_finalizers(meta: Obj, finalizers: Sequence[str]) -> None:
 
 def check_preconditions(intent: Intent, entry: Entry, wanted: DeleteOptions) -> None:
     """Refuse a delete that is meant for an object of another identity or version."""
-    resource, meta = intent.resource, entry.object["metadata"]
+    resource, meta = intent.resource, rendering.decoded(entry)["metadata"]
     if wanted.uid is not None and wanted.uid != meta["uid"]:
         raise status.conflict(
             resource.group,

@@ -133,8 +133,8 @@ async def evict(backend: Backend, call: Call, resource: Resource) -> Answer:
     entry = backend.storage.accepted(intent.key)
     if entry is None:
         raise status.not_found("", "pods", name)
-    if not _is_free_to_go(entry.object):
-        await _charge_budget(backend, intent, entry.object)
+    if not _is_free_to_go(rendering.decoded(entry)):
+        await _charge_budget(backend, intent, rendering.decoded(entry))
     deleting.check_preconditions(intent, entry, needs)
     await _rewrite(backend, intent, partial(_disrupted, intent))
     # Only now the other options are looked at: what they may be refused for, the mark is there already.
@@ -154,7 +154,7 @@ async def _charge_budget(backend: Backend, intent: Intent, pod: Obj) -> None:
     found = [
         entry
         for entry in backend.storage.range(budgets.range_prefix(intent.namespace)).entries
-        if labels.from_object(entry.object["spec"].get("selector")).matches(
+        if labels.from_object(rendering.decoded(entry)["spec"].get("selector")).matches(
             pod["metadata"].get("labels") or {}
         )
     ]

@@ -16,11 +16,19 @@ from jobferry.localkube.apiserver.resource import Resource
 from jobferry.localkube.apiserver.storage.entry import Entry
 from jobferry.objects import Obj
 
+LARGE = 64 * 1024
+"""Objects of so many bytes are not kept decoded: a few hundred of them would take all memory."""
+
 
 def current(resource: Resource, entry: Entry) -> Obj:
     """Return a stored object in the version of the resource; it is shared, never to be changed."""
-    obj = _decoded(entry)
+    obj = decoded(entry)
     return resource.load(obj) if resource.load else obj
+
+
+def decoded(entry: Entry) -> Obj:
+    """Return an object as it is stored; it is shared, never to be changed."""
+    return _decoded(entry) if len(entry.value) < LARGE else entry.fresh()
 
 
 @lru_cache(maxsize=512)

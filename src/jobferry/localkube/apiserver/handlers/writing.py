@@ -132,7 +132,7 @@ def check_name(obj: Obj, intent: Intent) -> None:
 
 def check_uid(uid: str | None, entry: Entry | None, intent: Intent) -> None:
     """Refuse a write that is meant for an object of another identity."""
-    found = "" if entry is None else entry.object["metadata"].get("uid", "")
+    found = "" if entry is None else rendering.decoded(entry)["metadata"].get("uid", "")
     if uid and uid != found:
         raise failed_precondition(intent, "UID", uid, found)
 
@@ -239,7 +239,7 @@ def _taken(intent: Intent, taken: Entry | None, meta: Obj) -> status.StatusError
     error = status.already_exists(intent.resource.group, intent.resource.plural, intent.name)
     if meta.get("generateName"):
         return _no_unique_name(error)
-    if taken is None or not taken.object["metadata"].get("deletionTimestamp"):
+    if taken is None or not rendering.decoded(taken)["metadata"].get("deletionTimestamp"):
         return error
     return status.StatusError(
         error.code, error.reason, f"object is being deleted: {error}", details=error.details
