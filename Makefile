@@ -11,7 +11,7 @@ help: ## this list
 
 test: $(VENV)/ok ## run the tests; those that need real control planes too, if `make kube` got them
 	$(BIN)/coverage run -m pytest $(ARGS)
-	@$(BIN)/coverage report --include='*/jobferry/objects/*' | tail -n 1 | sed 's/^TOTAL/coverage of objects\//'
+	@$(BIN)/coverage report --include='*/jobferry/objects/*' | tail -n 1 | sed 's/^TOTAL/coverage of objects\/ by these tests:/'
 
 check: $(VENV)/ok ## lint, types, import layers, sizes
 	$(BIN)/ruff format --check --quiet .

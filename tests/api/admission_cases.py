@@ -271,7 +271,7 @@ CASES = {
     ),
     "huge decimal amounts": Case(
         one({"memory": "5E", "ephemeral-storage": "5000000000000000000001"}, {"memory": "6E"}),
-        [],
+        is_refused=False,
     ),
     "the second of two limit ranges": Case(
         one(None, {"cpu": "3"}),
