@@ -54,7 +54,7 @@ async def actor(world: Twins, twin_planes: Planes) -> AsyncIterator[Twins]:
 
 
 REQUESTS = (
-    ("GET", "/apis/batch/v1/jobs"),
+    ("GET", "/apis/batch/v1/jobs?labelSelector=none"),
     ("GET", f"/apis/batch/v1/namespaces/{ONE}/jobs/x"),
     ("GET", f"/apis/batch/v1/namespaces/{ONE}/jobs?watch=1"),
     ("POST", f"/apis/batch/v1/namespaces/{ONE}/jobs"),
@@ -65,7 +65,7 @@ REQUESTS = (
     ("GET", f"/api/v1/namespaces/{ONE}/configmaps?fieldSelector=metadata.name%3Da"),
     ("GET", f"/api/v1/namespaces/{ONE}/secrets"),
     ("GET", f"/api/v1/namespaces/{TWO}/secrets"),
-    ("GET", "/api/v1/namespaces"),
+    ("GET", "/api/v1/namespaces?labelSelector=none"),
     ("GET", f"/api/v1/namespaces/{ONE}"),
     ("GET", "/api/v1/nodes/x"),
     ("POST", f"/api/v1/namespaces/{ONE}/pods/x/binding"),
