@@ -529,6 +529,14 @@ SCHEMAS: dict[str, Any] = {
             "x-kubernetes-validations": [{"rule": "self > 5", "message": "too small"}],
         }
     ),
+    "default that is a list of bytes": of_spec(
+        a={
+            "type": "string",
+            "format": "byte",
+            "default": ["a"],
+            "x-kubernetes-validations": [{"rule": "self != b''"}],
+        }
+    ),
     "default of embedded metadata": _embedded(
         kind={"type": "string", "default": "Pod"},
         metadata={"type": "object", "default": {"name": "foo"}},
