@@ -36,7 +36,7 @@ def checked(patch: Any) -> Obj:
 
 def _merged(target: Any, patch: Any) -> Any:
     if not isinstance(target, dict):
-        return _without_nulls(patch)
+        return without_nulls(patch)
     if not isinstance(patch, dict):
         return patch  # a list, say: Kubernetes leaves the nulls in what replaces an object
     merged = target.copy()
@@ -48,12 +48,13 @@ def _merged(target: Any, patch: Any) -> Any:
     return merged
 
 
-def _without_nulls(patch: Any) -> Any:
+def without_nulls(patch: Any) -> Any:
+    """Return what a patch makes of nothing: nulls remove, and there is nothing to remove."""
     if isinstance(patch, dict):
-        return {key: _without_nulls(value) for key, value in patch.items() if value is not None}
+        return {key: without_nulls(value) for key, value in patch.items() if value is not None}
     if isinstance(patch, list):
         # The RFC would leave objects within lists alone; API servers do not.
-        return [_without_nulls(item) for item in patch]
+        return [without_nulls(item) for item in patch]
     return patch
 
 

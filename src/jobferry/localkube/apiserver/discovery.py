@@ -64,14 +64,9 @@ def resource_list(registry: Registry, group: str, version: str) -> Obj | None:
     if not served:
         return None
     resources = [row for _, resource in sorted(served.items()) for row in _rows(resource)]
-    # That of the core group is older than the version of this kind.
-    found = (
-        {"kind": "APIResourceList", "apiVersion": "v1"}
-        if group
-        else {"kind": "APIResourceList"}
-    )
     return {
-        **found,
+        "kind": "APIResourceList",
+        **({"apiVersion": "v1"} if group else {}),  # the core group's is older than that
         "groupVersion": f"{group}/{version}" if group else version,
         "resources": resources,
     }

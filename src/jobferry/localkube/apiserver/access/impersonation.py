@@ -1,6 +1,5 @@
 """Acting as somebody else: the `Impersonate-*` headers, and whether the caller may use them."""
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 from urllib.parse import unquote
@@ -10,13 +9,12 @@ from jobferry.localkube.apiserver.access.attributes import Attributes
 from jobferry.localkube.apiserver.access.rbac import Decide, require
 from jobferry.localkube.apiserver.identity import user as users
 from jobferry.localkube.apiserver.identity.user import User
+from jobferry.localkube.apiserver.requests.target import BAD_ESCAPE
 from jobferry.localkube.apiserver.status import StatusError
 
 _PREFIX = b"impersonate-"
 _EXTRA = b"impersonate-extra-"
 _GROUP = "authentication.k8s.io"
-_BAD_ESCAPE = re.compile("%(?![0-9a-f]{2})")
-"""A key with one of these was not written to be decoded."""
 
 Headers = Iterable[tuple[bytes, bytes]]
 """As ASGI gives them: names in lower case, in the order of the request."""
@@ -87,7 +85,7 @@ def _first(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> str:
 
 def _extra_key(header: bytes) -> str:
     key = header.removeprefix(_EXTRA).decode(errors="replace").lower()
-    return key if _BAD_ESCAPE.search(key) else unquote(key)
+    return key if BAD_ESCAPE.search(key) else unquote(key)
 
 
 def _wanted(caller: User, claim: _Claim) -> Attributes:

@@ -10,7 +10,7 @@ from jobferry.localkube.apiserver.handlers import rendering
 from jobferry.localkube.apiserver.resource import Resource
 from jobferry.localkube.apiserver.storage.entry import Entry
 from jobferry.localkube.apiserver.types import conversion, tables
-from jobferry.objects import Obj, govalues
+from jobferry.objects import Obj, govalues, merge_patch
 
 _ORDER = "$setElementOrder/"
 _RETAIN_KEYS = "$retainKeys"
@@ -48,7 +48,7 @@ def patch_text(patch: Any, live: Obj) -> str:
 
 def _used_up(patch: Any, live: Any) -> Any:
     if type(patch) is not type(live):
-        patch = _without_nulls(patch)
+        patch = merge_patch.without_nulls(patch)
     if not isinstance(patch, dict):
         return patch
     ordered = {name for name in patch if name.startswith(_ORDER)}
@@ -59,12 +59,6 @@ def _used_up(patch: Any, live: Any) -> Any:
         for name, value in patch.items()
         if name not in gone
     }
-
-
-def _without_nulls(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _without_nulls(each) for name, each in value.items() if each is not None}
-    return [_without_nulls(each) for each in value] if isinstance(value, list) else value
 
 
 def patched_text(resource: Resource, entry: Entry, change: Callable[[Obj], Any]) -> str:

@@ -1,7 +1,7 @@
 """What a token proves, or that it does not."""
 
 import re
-from base64 import urlsafe_b64decode
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -32,3 +32,8 @@ def decoded(text: str) -> bytes | None:
     if not _BASE64URL.fullmatch(text) or len(text) % 4 == 1:
         return None
     return urlsafe_b64decode(text + "=" * (-len(text) % 4))
+
+
+def encoded(content: bytes) -> str:
+    """Encode as base64url, as tokens have it, without padding."""
+    return urlsafe_b64encode(content).rstrip(b"=").decode()

@@ -4,13 +4,13 @@ Loads `cryptography`, as `certificates` does: import it where a token is signed 
 """
 
 import hashlib
-from base64 import urlsafe_b64encode
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, utils
 
 from jobferry.localkube.apiserver.identity import certificates
+from jobferry.localkube.apiserver.identity.proof import encoded
 from jobferry.objects import Obj
 
 _HALF = 32
@@ -60,13 +60,9 @@ class Verifier:
             "kid": self.key_id,
             "crv": "P-256",
             "alg": "ES256",
-            "x": _encoded(numbers.x.to_bytes(_HALF)),
-            "y": _encoded(numbers.y.to_bytes(_HALF)),
+            "x": encoded(numbers.x.to_bytes(_HALF)),
+            "y": encoded(numbers.y.to_bytes(_HALF)),
         }
-
-
-def _encoded(content: bytes) -> str:
-    return urlsafe_b64encode(content).rstrip(b"=").decode()
 
 
 def _key_id(key: ec.EllipticCurvePublicKey) -> str:
@@ -74,4 +70,4 @@ def _key_id(key: ec.EllipticCurvePublicKey) -> str:
     der = key.public_bytes(
         serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
     )
-    return _encoded(hashlib.sha256(der).digest())
+    return encoded(hashlib.sha256(der).digest())

@@ -4,7 +4,6 @@ A token that was checked once is remembered, but what can change is looked at on
 whether what the token is bound to is still there. A deleted pod's token is void at once.
 """
 
-from base64 import urlsafe_b64encode
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -15,7 +14,7 @@ import orjson
 from jobferry.clock import Clock
 from jobferry.localkube.apiserver.identity import legacy_tokens
 from jobferry.localkube.apiserver.identity import user as users
-from jobferry.localkube.apiserver.identity.proof import BadToken, Get, Holder, decoded
+from jobferry.localkube.apiserver.identity.proof import BadToken, Get, Holder, decoded, encoded
 from jobferry.localkube.apiserver.identity.user import User
 from jobferry.objects import Obj, gotext
 
@@ -68,10 +67,10 @@ class Tokens:
         """Sign a token; its issuer is added."""
         signer = self._signer
         head = {"alg": "ES256", "kid": signer.key_id}
-        message = b".".join(
-            _encode(orjson.dumps(part)) for part in (head, {**claims, "iss": self.issuer})
+        message = ".".join(
+            encoded(orjson.dumps(part)) for part in (head, {**claims, "iss": self.issuer})
         )
-        return b".".join((message, _encode(signer.sign(message)))).decode()
+        return f"{message}.{encoded(signer.sign(message.encode()))}"
 
     def public_key(self) -> Obj:
         """Return the key that tokens can be checked with, as a JSON Web Key."""
@@ -216,10 +215,6 @@ def _is_gone(metadata: Obj, now: datetime) -> bool:
     if not deleted:
         return False
     return datetime.fromisoformat(deleted) < now - timedelta(seconds=LEEWAY)
-
-
-def _encode(content: bytes) -> bytes:
-    return urlsafe_b64encode(content).rstrip(b"=")
 
 
 def _json(text: str) -> Any:

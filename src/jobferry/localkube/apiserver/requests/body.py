@@ -1,6 +1,7 @@
 """The body of a request as JSON, whatever it was written in."""
 
 import re
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -68,16 +69,21 @@ def parse_yaml(body: bytes) -> Document:
         with suppress(orjson.JSONDecodeError):  # what begins like JSON may still be YAML
             value = orjson.loads(body)
             if not duplicates.may_be_in(body, value):
-                return Document(_whole(value) if _FRACTION.search(body) else value, [])
+                return Document(_each(value, _whole) if _FRACTION.search(body) else value, [])
     return yaml_document.read(body)
 
 
-def _whole(value: Any) -> Any:
-    """Make integers of numbers like 2.0: a reader of YAML knows no difference."""
+def _each(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Change every value that holds no others."""
     if isinstance(value, dict):
-        return {key: _whole(each) for key, each in value.items()}
+        return {key: _each(member, change) for key, member in value.items()}
     if isinstance(value, list):
-        return list(map(_whole, value))
+        return [_each(item, change) for item in value]
+    return change(value)
+
+
+def _whole(value: Any) -> Any:
+    """Make an integer of a number like 2.0: a reader of YAML knows no difference."""
     is_whole = isinstance(value, float) and value.is_integer() and abs(value) < _MOST
     return int(value) if is_whole else value
 
@@ -89,10 +95,10 @@ def has_long_numbers(text: bytes) -> bool:
 
 def untyped(value: Any) -> Any:
     """Make floats of integers that are too long, as Go does with what has no type."""
-    if isinstance(value, dict):
-        return {key: untyped(each) for key, each in value.items()}
-    if isinstance(value, list):
-        return list(map(untyped, value))
+    return _each(value, _short)
+
+
+def _short(value: Any) -> Any:
     return float(value) if isinstance(value, int) and value >= _MOST else value
 
 

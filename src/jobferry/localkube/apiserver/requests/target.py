@@ -14,6 +14,9 @@ Query = Mapping[str, Sequence[str]]
 PROXY = "proxy"
 """A verb that paths may begin with and that nothing serves any more; it knows no subresources."""
 
+BAD_ESCAPE = re.compile("%(?![0-9a-fA-F]{2})")
+"""A text with one of these was not written to be decoded."""
+
 _VERBS = {
     "POST": "create",
     "GET": "get",
@@ -22,7 +25,6 @@ _VERBS = {
     "PATCH": "patch",
     "DELETE": "delete",
 }
-_BAD_ESCAPE = re.compile("%(?![0-9a-fA-F]{2})")
 _VERBS_IN_PATHS = ("watch", PROXY)
 _NAMESPACE_SUBRESOURCES = ("status", "finalize")
 
@@ -47,7 +49,7 @@ class Target(NamedTuple):
 
 def find(method: str, raw_path: str, query: Query) -> Target:
     """Read a path. It is decoded before it is split: an encoded slash is a slash, as for Go."""
-    if _BAD_ESCAPE.search(raw_path):
+    if BAD_ESCAPE.search(raw_path):
         raise status.bad_path()
     path = unquote(raw_path)
     parts, group = _in_group(path.strip("/").split("/"))
@@ -84,7 +86,7 @@ def query_of(text: str) -> dict[str, list[str]]:
     """Read a query; what Go cannot read of it, it leaves out: wrong escapes, and pairs with a semicolon."""
     found: dict[str, list[str]] = {}
     for pair in text.split("&"):
-        if pair and ";" not in pair and not _BAD_ESCAPE.search(pair):
+        if pair and ";" not in pair and not BAD_ESCAPE.search(pair):
             name, _, value = pair.partition("=")
             found.setdefault(unquote_plus(name), []).append(unquote_plus(value))
     return found
