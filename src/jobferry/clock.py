@@ -8,7 +8,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from types import TracebackType
 from typing import Protocol
 
@@ -64,6 +64,15 @@ async def sleep(clock: Clock, delay: Seconds) -> None:
         await over.wait()
     finally:
         timer.cancel()
+
+
+LONGEST: Seconds = 100 * 365 * 86400.0
+"""Who says longer than this means for ever; dates go no further than the year 9999."""
+
+
+def span(seconds: Seconds) -> timedelta:
+    """Return so many seconds as what can be added to a time, whatever somebody has written."""
+    return timedelta(seconds=max(-LONGEST, min(LONGEST, seconds)))
 
 
 def timeout(clock: Clock, delay: Seconds) -> AbstractAsyncContextManager[asyncio.Timeout]:

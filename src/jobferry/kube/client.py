@@ -18,7 +18,7 @@ from jobferry import __version__, clock
 from jobferry.clock import Clock, Seconds
 from jobferry.errors import BadInput, Error
 from jobferry.kube import calls, errors, retry
-from jobferry.kube.access import NOBODY, Access, Credentials, Identity
+from jobferry.kube.access import NOBODY, Access, Credentials, Identity, Server
 from jobferry.kube.calls import Call, Scope
 from jobferry.kube.observed import Observe, ObservedTransport
 from jobferry.kube.transport import HttpTransport
@@ -30,6 +30,9 @@ P = ParamSpec("P")
 USER_AGENT = f"jobferry/{__version__}"
 
 Headers = tuple[tuple[str, str], ...]
+
+Reach = Callable[[Server, Clock], Transport]
+"""Makes the transport to a server: over sockets (`HttpTransport`), unless all is in one process."""
 
 PACKED: Headers = (("Accept-Encoding", "gzip"),)
 """As Go's clients ask: API servers compress long lists."""
@@ -250,9 +253,10 @@ def connect(
     clock: Clock,
     patience: retry.Patience = retry.PATIENT,
     observe: Observe | None = None,
+    reach: Reach = HttpTransport,
 ) -> Client:
-    """Return a client over sockets; nothing is opened until the first call."""
-    transport: Transport = HttpTransport(access.server, clock)
+    """Return a client, by default over sockets; nothing is opened until the first call."""
+    transport = reach(access.server, clock)
     if observe is not None:
         transport = ObservedTransport(transport, observe, cluster=name, clock=clock)
     return Client(

@@ -48,8 +48,11 @@ class ApiError(Error):
         reason: str = "",
         details: Mapping[str, Any] | None = None,
         retry_after: Seconds | None = None,
+        words: str = "",
     ) -> None:
         super().__init__(message)
+        self.words = words or message
+        """What the server said; the message tells besides what it was asked."""
         self.code = code
         self.reason = reason
         self.details = dict(details or {})
@@ -62,6 +65,11 @@ class ApiError(Error):
             Cause(cause.get("reason", ""), cause.get("message", ""), cause.get("field", ""))
             for cause in self.details.get("causes") or ()
         )
+
+    @property
+    def is_of_a_vanishing_namespace(self) -> bool:
+        """Whether nothing can be created there any more, since the namespace is going away."""
+        return any(cause.reason == "NamespaceTerminating" for cause in self.causes)
 
 
 class BadRequest(ApiError):
@@ -183,7 +191,14 @@ def from_status(
     details = status.get("details")
     if not isinstance(details, Mapping):
         details = None
-    return kind(message, code=code, reason=reason, details=details, retry_after=retry_after)
+    return kind(
+        message,
+        code=code,
+        reason=reason,
+        details=details,
+        retry_after=retry_after,
+        words=words,
+    )
 
 
 def _by_class(code: int) -> type[ApiError]:

@@ -9,10 +9,11 @@ dropped and counted. What was said before is not said again but counted, on the 
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import chain
 from typing import Literal, NamedTuple
 
 from jobferry import log
@@ -23,6 +24,7 @@ from jobferry.kube.client import Client
 from jobferry.kube.items import Key
 from jobferry.kube.resources import EVENTS, Resource
 from jobferry.objects import Obj
+from jobferry.objects.times import timestamp
 from jobferry.runtime.backoff import Backoff
 
 Type = Literal["Normal", "Warning"]
@@ -34,6 +36,9 @@ LONGEST_MESSAGE = 1024
 """In bytes."""
 
 LONGEST_NAME = 253
+POSTING = 8
+"""Requests in flight; those about one object go one after the other."""
+
 BACKOFF = Backoff(first=1.0, cap=30.0)
 
 _log = log.get(__name__)
@@ -45,6 +50,10 @@ class Subject(NamedTuple):
     resource: Resource
     key: Key
     uid: str
+
+
+Record = Callable[[Subject, Type, str, str], None]
+"""Tells people about a subject: type, reason, message (`Recorder.record`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,6 +167,8 @@ class Recorder:
             "Normal": OrderedDict(),
         }
         self._news = asyncio.Event()
+        self._in_work: set[str] = set()
+        """The UIDs of the objects about which something is being posted."""
         self._complaints: set[type[Error]] = set()
         self._posted = 0
         self._dropped = 0
@@ -181,22 +192,10 @@ class Recorder:
         return Stats(waiting=self._count_waiting(), posted=self._posted, dropped=self._dropped)
 
     async def run(self) -> None:
-        """Post what is recorded, one after the other, until cancelled."""
-        failures = 0
-        while True:
-            series = await self._next()
-            try:
-                await self._post(series)
-            except Transient as error:
-                failures += 1
-                self._put_off(series, error)
-                delay = BACKOFF.delay(failures, self._client.random.random())
-                await sleep(self._clock, delay)
-            except Error as error:
-                self._give_up(error)
-            else:
-                failures = 0
-                self._posted += 1
+        """Post what is recorded, a few at a time, until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for number in range(POSTING):
+                group.create_task(self._post_all(), name=f"events {number}")
 
     # Noting
 
@@ -238,12 +237,42 @@ class Recorder:
 
     # Posting
 
-    async def _next(self) -> _Series:
-        while not self._count_waiting():
+    async def _post_all(self) -> None:
+        failures = 0
+        while True:
+            async with self._next() as series:
+                try:
+                    await self._post(series)
+                except Transient as error:
+                    failures += 1
+                    self._put_off(series, error)
+                    delay = BACKOFF.delay(failures, self._client.random.random())
+                    await sleep(self._clock, delay)
+                except Error as error:
+                    self._give_up(error)
+                else:
+                    failures = 0
+                    self._posted += 1
+
+    @asynccontextmanager
+    async def _next(self) -> AsyncIterator[_Series]:
+        """Wait for something to post; until the end of the block nobody else posts about its object."""
+        while (series := self._first()) is None:
             self._news.clear()
             await self._news.wait()
-        queue = self._waiting["Warning"] or self._waiting["Normal"]
-        return queue.popitem(last=False)[1]
+        del self._waiting[series.type][series.name]
+        uid = series.subject.uid
+        self._in_work.add(uid)
+        try:
+            yield series
+        finally:
+            self._in_work.discard(uid)
+            self._news.set()
+
+    def _first(self) -> _Series | None:
+        everything = chain.from_iterable(queue.values() for queue in self._waiting.values())
+        free = (series for series in everything if series.subject.uid not in self._in_work)
+        return next(free, None)
 
     async def _post(self, series: _Series) -> None:
         """Create the Event, or write the new count to the one that is there."""
@@ -275,7 +304,7 @@ class Recorder:
             },
             "type": series.type,
             "reason": series.reason,
-            "firstTimestamp": _time(series.first),
+            "firstTimestamp": timestamp(series.first),
             **_news(series),
             "source": {"component": self._component},
             "reportingComponent": self._component,
@@ -309,13 +338,13 @@ def _news(series: _Series) -> Obj:
     return {
         "message": series.message,
         "count": series.count,
-        "lastTimestamp": _time(series.last),
+        "lastTimestamp": timestamp(series.last),
     }
 
 
 def _is_of_a_vanishing_namespace(error: Error) -> bool:
     if isinstance(error, errors.Forbidden):
-        return any(cause.reason == "NamespaceTerminating" for cause in error.causes)
+        return error.is_of_a_vanishing_namespace
     return isinstance(error, errors.NotFound)
 
 
@@ -325,7 +354,3 @@ def _shortened(message: str) -> str:
     if len(whole) <= LONGEST_MESSAGE:
         return whole.decode()
     return whole[: LONGEST_MESSAGE - 3].decode("utf-8", "ignore") + "…"
-
-
-def _time(when: datetime) -> str:
-    return when.strftime("%Y-%m-%dT%H:%M:%SZ")

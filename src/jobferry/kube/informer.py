@@ -115,7 +115,7 @@ class Informer(Generic[H]):
         """Call `listener` for every change from now on, and at once for what is there."""
         self._listeners.append(listener)
         for item in list(self._cache):
-            listener(Change(None, item))
+            self._call(listener, Change(None, item))
 
     def listen_to_link(self, listener: Callable[[Freshness], None]) -> None:
         """Call `listener` whenever a watch has begun, ended, or could not begin."""
@@ -134,6 +134,9 @@ class Informer(Generic[H]):
         """Take in the answer to a write of ours, ahead of the watch."""
         body = orjson.dumps(answer)
         head = self._head.decode(body)
+        if _is_let_go(answer["metadata"]):
+            self._tell(self._cache.remove_gone(items.key(head), head.metadata.uid))
+            return
         version = int(head.metadata.resource_version)
         if version <= self._version:
             return  # the watch has been there already, and may know of a delete since
@@ -145,7 +148,9 @@ class Informer(Generic[H]):
     def absorb_deletion(self, key: Key, answer: Obj) -> None:
         """Take in the answer to a delete of an object we knew: it is on its way out, or gone."""
         if answer.get("kind") != "Status":
-            self.absorb(answer)
+            # Of an object that vanished at this very moment the answer says nothing; the watch will.
+            if "resourceVersion" in answer["metadata"]:
+                self.absorb(answer)
         elif uid := (answer.get("details") or {}).get("uid"):
             self._tell(self._cache.remove_gone(key, uid))
 
@@ -156,9 +161,11 @@ class Informer(Generic[H]):
         failures = 0
         try:
             while True:
-                reached = self._version
+                reached, resumes = self._version, self._since is not None
                 await self._pass()
-                failures = 0 if self._version != reached else failures + 1
+                # Who was told to begin anew does so at once, whatever went wrong before that.
+                starts_anew = resumes and self._since is None
+                failures = 0 if starts_anew or self._version != reached else failures + 1
                 await self._pause(failures)
         finally:
             self._is_following = False
@@ -301,7 +308,14 @@ class Informer(Generic[H]):
     def _tell(self, changes: list[Change[H]]) -> None:
         for change in changes:
             for listener in self._listeners:
-                listener(change)
+                self._call(listener, change)
+
+    def _call(self, listener: Listener[H], change: Change[H]) -> None:
+        """Tell one listener; one that fails on some object keeps neither the others nor the copy from it."""
+        try:
+            listener(change)
+        except Exception as error:  # noqa: BLE001 (objects are written by anybody)
+            self._log.failure("A listener failed", error, key=str(change.item.key))
 
 
 class _Collecting(Generic[H]):
@@ -310,3 +324,11 @@ class _Collecting(Generic[H]):
     def __init__(self) -> None:
         self.found: dict[Key, Item[H]] = {}
         self.is_over = False
+
+
+def _is_let_go(meta: Obj) -> bool:
+    """Tell whether a write took away the last thing that kept a deleted object.
+
+    Servers do not store what was written then, but remove the object: the answer has an old version.
+    """
+    return meta.get("deletionGracePeriodSeconds") == 0 and not meta.get("finalizers")

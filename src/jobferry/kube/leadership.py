@@ -16,6 +16,7 @@ from jobferry.clock import Seconds
 from jobferry.errors import BadInput
 from jobferry.kube.items import Head
 from jobferry.objects import Obj
+from jobferry.objects.times import micro_timestamp
 
 JITTER = 0.1
 """The share of `retry` by which a candidate is late at random, so that not all try at the same moment."""
@@ -190,19 +191,14 @@ def claim(record: Record | None, me: str, terms: Terms, now: datetime) -> Obj:
     """Return what to write into a Lease to take or keep it; `now` only informs people."""
     spec: Obj = {"holderIdentity": me, "leaseDurationSeconds": terms.duration}
     if record is None or record.spec.holder_identity != me:
-        spec["acquireTime"] = micro_time(now)
+        spec["acquireTime"] = micro_timestamp(now)
         spec["leaseTransitions"] = record.spec.lease_transitions + 1 if record else 0
-    elif record.spec.renew_time == micro_time(now):
+    elif record.spec.renew_time == micro_timestamp(now):
         # A write that changes nothing is none, and the others would not see it.
         now += timedelta(microseconds=1)
-    return {**spec, "renewTime": micro_time(now)}
+    return {**spec, "renewTime": micro_timestamp(now)}
 
 
 def release(now: datetime) -> Obj:
     """Return what to write into a Lease to give it up."""
-    return {"holderIdentity": "", "leaseDurationSeconds": 1, "renewTime": micro_time(now)}
-
-
-def micro_time(when: datetime) -> str:
-    """Return a time in UTC as the API's MicroTime."""
-    return when.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return {"holderIdentity": "", "leaseDurationSeconds": 1, "renewTime": micro_timestamp(now)}

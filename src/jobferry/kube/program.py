@@ -40,19 +40,24 @@ async def run(
     Raises `OSError` if it cannot start and `TimeoutError` if it does not end in time. Whatever happens, a
     cancellation too, nothing of it is left running that did not end by itself.
     """
-    transport, output = await asyncio.get_running_loop().subprocess_exec(
-        _Output,
-        *command,
-        stdin=DEVNULL,
-        stdout=PIPE,
-        stderr=PIPE,
-        env=dict(environ),  # uvloop takes nothing but a dict
-        start_new_session=True,
+    starting = asyncio.ensure_future(
+        asyncio.get_running_loop().subprocess_exec(
+            _Output,
+            *command,
+            stdin=DEVNULL,
+            stdout=PIPE,
+            stderr=PIPE,
+            env=dict(environ),  # uvloop takes nothing but a dict
+            start_new_session=True,
+        )
     )
     try:
+        # Cancelled in its midst, asyncio would kill the program, but not what that has started by then.
+        await asyncio.shield(starting)
         async with clocks.timeout(clock, within):
-            await output.done.wait()
+            await starting.result()[1].done.wait()
     finally:
+        transport, output = await starting
         if not output.ended:
             await _kill(transport.get_pid(), output, clock)
         transport.close()

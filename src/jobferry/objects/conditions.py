@@ -1,9 +1,9 @@
 """Conditions: the entries of `status.conditions`, in the style of Jobs and of metav1 alike."""
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import datetime
 
-from jobferry.objects import Obj
+from jobferry.objects import Obj, times
 
 
 def find(conditions: Iterable[Obj] | None, type: str) -> Obj | None:
@@ -39,4 +39,4 @@ def _transition(before: Obj | None, condition: Obj, now: datetime) -> str:
     since = before.get("lastTransitionTime") if before else None
     if before and since and before.get("status") == condition["status"]:
         return str(since)
-    return now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return times.timestamp(now)

@@ -23,6 +23,19 @@ def quote(text: str) -> str:
     return '"' + "".join(map(_visible, text.translate(_ESCAPES))) + '"'
 
 
+def quote_bytes(text: str) -> str:
+    """Put `text` in double quotes as Go's package for times does."""
+    quoted = ""
+    for character in text:
+        if character in '"\\':
+            quoted += "\\" + character
+        elif " " <= character < "\x80":
+            quoted += character
+        else:
+            quoted += "".join(f"\\x{byte:02x}" for byte in character.encode(errors="replace"))
+    return f'"{quoted}"'
+
+
 def parse_int(text: str) -> int | None:
     """Read a decimal 64-bit integer as Go does (no blanks, no underscores), or return None."""
     parts = _INTEGER.fullmatch(text)

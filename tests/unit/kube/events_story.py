@@ -62,6 +62,10 @@ class Server:
     def said(self) -> list[tuple[str, int]]:
         return [(event["message"], event["count"]) for event in self.events.values()]
 
+    def said_about(self, uid: str) -> list[str]:
+        every = self.events.values()
+        return [event["message"] for event in every if event["involvedObject"]["uid"] == uid]
+
 
 class Story:
     """A recorder at work."""

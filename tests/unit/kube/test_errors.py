@@ -161,3 +161,11 @@ def test_no_status_is_too_strange_to_be_told(field: str, value: object) -> None:
 @given(st.binary())
 def test_no_bytes_are_too_strange_to_be_told(body: bytes) -> None:
     assert str(errors.from_answer(WHAT, 500, body)).startswith(f"{WHAT}: HTTP 500")
+
+
+def test_what_the_server_said_can_be_told_without_what_it_was_asked() -> None:
+    error = errors.from_status("east: GET /x", {"code": 404, "message": "not there"})
+
+    assert isinstance(error, errors.NotFound)
+    assert str(error) == "east: GET /x: not there"
+    assert error.words == "not there"

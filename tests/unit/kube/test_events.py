@@ -91,6 +91,34 @@ async def test_what_is_said_while_it_is_being_posted_is_not_lost(story: Story) -
     assert story.server.said() == [("Placed on east", 2)]
 
 
+async def test_several_are_posted_at_a_time_but_one_of_each_object(story: Story) -> None:
+    recorder = story.recorder()
+    story.server.is_up.clear()
+    for message in ("one", "two", "three"):
+        for number in range(events.POSTING + 1):
+            subject = JOB._replace(uid=f"uid-{number}")
+            recorder.record(subject, "Normal", "Placed", message)
+    await settle()
+    in_flight = len(story.server.requests)
+
+    story.server.is_up.set()
+    await settle()
+
+    assert in_flight == events.POSTING
+    for number in range(events.POSTING + 1):
+        assert story.server.said_about(f"uid-{number}") == ["one", "two", "three"]
+
+
+async def test_one_object_alone_has_its_events_in_order(story: Story) -> None:
+    recorder = story.recorder()
+    story.server.is_up.clear()
+    for message in ("one", "two", "three"):
+        recorder.record(JOB, "Normal", "Placed", message)
+    await settle()
+
+    assert story.server.requests == ["POST"]
+
+
 async def test_what_is_said_again_much_later_is_news(story: Story) -> None:
     recorder = story.recorder()
     recorder.record(JOB, "Normal", "Placed", "Placed on east")

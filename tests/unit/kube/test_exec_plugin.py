@@ -159,7 +159,7 @@ async def test_a_plugin_that_prints_without_end_is_stopped(clock: ManualClock) -
         "import os, time; os.close(1); os.close(2); time.sleep(60)",
         "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)",
         f"import time; print({credential(token='abc')!r}, flush=True); time.sleep(60)",
-        "import subprocess; subprocess.Popen(['sleep', '60'])",
+        "import subprocess; subprocess.Popen(['tail', '-f', '/dev/null'])",
     ],
     ids=["hangs", "closes stdout", "closes all", "ignores SIGTERM", "stays", "leaves a child"],
 )

@@ -2,6 +2,7 @@ import pytest
 
 from jobferry.clock import SystemClock
 from jobferry.kube import errors
+from jobferry.kube.cache import Change
 from jobferry.kube.informer import Informer
 from jobferry.kube.items import Head
 from jobferry.kube.watch import Watching
@@ -303,3 +304,47 @@ async def test_an_index_is_there_for_readers(clock: ManualClock) -> None:
 
     async with following(informer, clock):
         assert [item.head.metadata.name for item in informer.by("data", "1")] == ["a"]
+
+
+async def test_a_listener_that_fails_keeps_nobody_from_the_rest(clock: ManualClock) -> None:
+    server = Collection()
+    server.put("bad")
+    informer = Informer(client_of(server, clock), SCOPE, Head)
+    heard = []
+
+    def fail(change: Change[Head]) -> None:
+        if change.item.key.name == "bad":
+            raise ValueError("no such quantity")
+
+    informer.listen(fail)
+    informer.listen(lambda change: heard.append(change.item.key.name))
+    async with following(informer, clock):
+        server.put("good")
+        await settle()
+        informer.listen(fail)
+
+    assert informer.synced.is_set()
+    assert heard == ["bad", "good"]
+
+
+async def test_what_was_forgotten_is_listed_at_once_whatever_failed_before(
+    clock: ManualClock,
+) -> None:
+    server = Collection()
+    informer = Informer(client_of(server, clock), SCOPE, Head)
+
+    async with following(informer, clock):
+        server.failures = [(500, "InternalError")] * 4
+        server.cut()
+        await settle()
+        while server.failures:
+            await clock.pass_time(0.1)
+        server.put("a")
+        server.forget()
+        server.failures = []
+        requests = len(server.requests)
+        while len(server.requests) == requests:  # the 410
+            await clock.pass_time(0.1)
+        await settle()
+
+        assert state(informer) == {"a": ""}

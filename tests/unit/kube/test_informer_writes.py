@@ -95,6 +95,36 @@ async def test_an_object_that_is_only_on_its_way_out_stays(
     assert item.head.metadata.deletion_timestamp is not None
 
 
+async def test_an_object_that_our_write_let_go_is_gone(clock: ManualClock) -> None:
+    server = Collection()
+    on_its_way = {"deletionTimestamp": "2026-01-01T00:00:00Z", "deletionGracePeriodSeconds": 0}
+    kept = server.put("a", "1", **on_its_way, finalizers=["ours"])
+    informer = Informer(client_of(server, clock), SCOPE, Head)
+
+    async with following(informer, clock) as changes:
+        # Nothing is written in this case, so the answer has no version of its own.
+        meta = {name: value for name, value in kept["metadata"].items() if name != "finalizers"}
+        informer.absorb({**kept, "metadata": meta})
+        assert state(informer) == {}
+        server.remove("a")
+        await settle()
+
+    assert [change.after for change in changes] == [None]
+
+
+async def test_what_a_delete_answers_about_an_object_that_just_vanished_is_no_news(
+    clock: ManualClock,
+) -> None:
+    server = Collection()
+    server.put("a", "1")
+    informer = Informer(client_of(server, clock), SCOPE, Head)
+
+    async with following(informer, clock):
+        informer.absorb_deletion(key("a"), {"kind": "ConfigMap", "metadata": {}})
+
+        assert state(informer) == {"a": "1"}
+
+
 async def test_an_answer_outside_the_selector_is_not_kept(clock: ManualClock) -> None:
     server = Collection()
     scope = calls.Scope(resource=CONFIG_MAPS, namespace="ns", labels="mine=yes")

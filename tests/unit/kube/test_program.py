@@ -1,12 +1,24 @@
 import asyncio
 import os
 import signal
+import socket
 import sys
 
 import pytest
 
 from jobferry.clock import SystemClock
 from jobferry.kube import program
+
+IDLE = [sys.executable, "-ISc", "import signal; signal.pause()"]
+
+WITH_CHILD = """
+import os, socket, subprocess
+line = socket.create_connection(('127.0.0.1', {port}))
+os.set_inheritable(line.fileno(), True)
+child = subprocess.Popen({idle}, close_fds=False)
+line.send(b'started')
+child.wait()
+"""
 
 
 async def run(script: str, **environ: str) -> program.Finished:
@@ -33,7 +45,8 @@ async def test_of_many_complaints_the_last_are_kept() -> None:
 async def test_a_program_that_fails_is_heard_out() -> None:
     finished = await run(
         "import subprocess, sys\n"
-        "subprocess.Popen(['sh', '-c', 'sleep 0.2; echo last words >&2'], stdout=-3)\n"
+        "last = 'import sys, time; time.sleep(0.2); sys.exit(\"last words\")'\n"
+        "subprocess.Popen([sys.executable, '-ISc', last], stdout=-3)\n"
         "sys.exit(1)"
     )
 
@@ -62,8 +75,7 @@ async def test_a_program_that_prints_without_end_is_stopped() -> None:
 
 async def test_a_helper_left_behind_that_holds_standard_error_does_not_matter() -> None:
     finished = await run(
-        "import subprocess\n"
-        "print(subprocess.Popen(['sleep', '60'], stdout=subprocess.DEVNULL).pid)"
+        f"import subprocess\nprint(subprocess.Popen({IDLE}, stdout=subprocess.DEVNULL).pid)"
     )
 
     assert finished.status == 0
@@ -76,16 +88,7 @@ async def test_cancelled_it_takes_its_children_with_it() -> None:
         lambda *line: lines.put_nowait(line), "127.0.0.1", 0
     ) as server:
         port = server.sockets[0].getsockname()[1]
-        task = asyncio.create_task(
-            run(
-                "import os, socket, subprocess\n"
-                f"line = socket.create_connection(('127.0.0.1', {port}))\n"
-                "os.set_inheritable(line.fileno(), True)\n"
-                "child = subprocess.Popen(['sleep', '60'], close_fds=False)\n"
-                "line.send(b'started')\n"
-                "child.wait()"
-            )
-        )
+        task = asyncio.create_task(run(WITH_CHILD.format(port=port, idle=IDLE)))
         reader, writer = await lines.get()
         await reader.readexactly(len("started"))
 
@@ -96,3 +99,23 @@ async def test_cancelled_it_takes_its_children_with_it() -> None:
         # Only when parent and child are both gone does the connection end.
         assert await reader.read() == b""
         writer.close()
+
+
+async def test_cancelled_while_it_starts_it_takes_its_children_with_it() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(10)
+        port = server.getsockname()[1]
+        task = asyncio.create_task(run(WITH_CHILD.format(port=port, idle=IDLE)))
+        for _ in range(3):
+            await asyncio.sleep(0)
+        # The loop stands still meanwhile: the program is there, but who started it has not heard of that.
+        line, _ = server.accept()
+        line.settimeout(10)
+        assert line.recv(7, socket.MSG_WAITALL) == b"started"
+
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+        with line:
+            assert await asyncio.to_thread(line.recv, 1) == b""

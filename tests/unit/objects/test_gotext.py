@@ -36,3 +36,7 @@ def test_every_64_bit_integer_is_read_with_any_number_of_leading_zeros(
 )
 def test_what_go_does_not_take_for_an_integer_is_none(text: str) -> None:
     assert gotext.parse_int(text) is None
+
+
+def test_texts_are_quoted_byte_by_byte_where_go_does_so() -> None:
+    assert gotext.quote_bytes('a"\\ä') == r'"a\"\\\xc3\xa4"'

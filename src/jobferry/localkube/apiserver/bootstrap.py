@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterable
 
-from jobferry.localkube.apiserver import inside
+from jobferry.localkube.apiserver import own_writes
 from jobferry.localkube.apiserver.access import bootstrap as roles
 from jobferry.localkube.apiserver.access.rbac import GROUP
 from jobferry.localkube.apiserver.handlers.backend import Backend
@@ -46,7 +46,7 @@ async def _create_missing(
             meta = obj["metadata"]
             key = resource.key(meta.get("namespace", ""), meta["name"])
             if backend.storage.get(key) is None:
-                tasks.create_task(inside.create(backend, resource, obj))
+                tasks.create_task(own_writes.create(backend, resource, obj))
 
 
 async def _settle_roles(backend: Backend) -> None:
@@ -67,15 +67,15 @@ async def _settle_roles(backend: Backend) -> None:
 
 async def _settle(backend: Backend, resource: Resource, write: roles.Write) -> None:
     if write.operation == "update":
-        await inside.replace(backend, resource, write.obj)
+        await own_writes.replace(backend, resource, write.obj)
         return
     meta = write.obj["metadata"]
     key = resource.key(meta.get("namespace", ""), meta["name"])
-    entry = backend.storage.accepted(key)
+    entry = backend.door.newest(key)
     if entry is not None:
-        await backend.storage.delete(key, lambda _: entry.value, expected=entry.revision)
+        await backend.door.remove(resource, entry, entry.fresh())
     try:
-        await inside.create(backend, resource, write.obj)
+        await own_writes.create(backend, resource, write.obj)
     except StatusError as error:
         if error.reason != "AlreadyExists":
             raise

@@ -9,7 +9,6 @@ from jobferry.localkube.apiserver.strategies import (
     config_map,
     cronjob,
     event,
-    event_forms,
     job,
     lease,
     limit_range,
@@ -21,13 +20,14 @@ from jobferry.localkube.apiserver.strategies import (
     rbac,
     resource_quota,
     secret,
-    service,
     service_account,
     stored,
     stored_scale,
 )
 from jobferry.localkube.apiserver.strategy import Strategy
+from jobferry.localkube.apiserver.types import event_forms
 from jobferry.localkube.apiserver.types.codec import BuiltIn
+from jobferry.localkube.apiserver.validation import names
 
 _RBAC = "rbac.authorization.k8s.io"
 _IDENTITY = "authentication.k8s.io"
@@ -44,7 +44,7 @@ def resources() -> Iterator[Resource]:
     yield from _kept()
     yield from _batch()
     yield from _others()
-    yield from _questions()
+    yield from _answered()
     yield from _stored()
 
 
@@ -121,10 +121,18 @@ def _kept() -> Iterator[Resource]:
         "",
         "services",
         "Service",
-        service.STRATEGY,
+        stored.strategy(
+            namespaced=True,
+            has_status=True,
+            returns_deleted=True,
+            fields={"spec.clusterIP": "", "spec.type": "ClusterIP"},
+            unknown_field="field label not supported: {0}",
+            name_problems=names.is_old_label,
+        ),
         short_names=("svc",),
         categories=("all",),
-        subresources=_status(service.STATUS),
+        subresources=_status(stored.status_strategy(name_problems=names.is_old_label)),
+        notice="there is no network here: localkube only stores services, and gives them no address",
     )
     yield _row(
         "",
@@ -208,7 +216,7 @@ def _others() -> Iterator[Resource]:
     )
 
 
-def _questions() -> Iterator[Resource]:
+def _answered() -> Iterator[Resource]:
     """Return kinds that are answered and never stored."""
     for group, kind, namespaced in (
         (_IDENTITY, "TokenReview", False),
@@ -290,7 +298,13 @@ def _stored() -> Iterator[Resource]:
 def _stored_subresources(group: str, plural: str) -> Mapping[str, Subresource]:
     found = dict(_status(stored.status_strategy()))
     if plural in _SCALED:
-        found["scale"] = stored_scale.scale(f"{group}/v1" if group else "v1")
+        found["scale"] = Subresource(
+            kind="Scale",
+            group="autoscaling",
+            version="v1",
+            scaling=stored_scale.Replicas(),
+            places={f"{group}/v1" if group else "v1": "spec.replicas"},
+        )
     return found
 
 

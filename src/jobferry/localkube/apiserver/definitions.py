@@ -1,14 +1,11 @@
 """Serves what CRDs define: names are settled, resources come and go, deleted ones are emptied first."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import partial
 from typing import TYPE_CHECKING
 
 from jobferry import log
-from jobferry.clock import Seconds
-from jobferry.localkube.apiserver import inside
+from jobferry.localkube.apiserver import own_writes
 from jobferry.localkube.apiserver.crds import definition, naming
 from jobferry.localkube.apiserver.handlers import deleting
 from jobferry.localkube.apiserver.handlers.backend import Backend
@@ -16,15 +13,13 @@ from jobferry.localkube.apiserver.requests.options import DeleteOptions
 from jobferry.localkube.apiserver.resource import Resource
 from jobferry.localkube.apiserver.status import StatusError
 from jobferry.localkube.apiserver.storage.entry import Change
-from jobferry.localkube.apiserver.storage.errors import Closed
-from jobferry.localkube.apiserver.times import timestamp
+from jobferry.localkube.apiserver.storage.following import follow
+from jobferry.localkube.apiserver.upkeep import Upkeep
 from jobferry.objects import Obj
+from jobferry.objects.times import timestamp
 
 if TYPE_CHECKING:
     from jobferry.localkube.apiserver.storage.watch import Watch
-
-RETRY_AFTER: Seconds = 1.0
-"""When to look again at a CRD that could not be settled: a full disk may have room by then."""
 
 _log = log.get(__name__)
 
@@ -37,40 +32,32 @@ class Definitions:
         self._resource = backend.registry.get(
             "apiextensions.k8s.io", "v1", "customresourcedefinitions"
         )
+        self._begun = backend.storage.revision
         self._served: dict[str, Obj] = {}
         """The definitions whose resources are in the registry, by name."""
-        self._dirty: dict[str, None] = {}
-        """What has to be looked at."""
-        self._woken = asyncio.Event()
+        self._upkeep = Upkeep(self._settle, backend.clock, failure="A CRD could not be settled")
         self._emptying: dict[str, Watch] = {}
         """The objects of deleted definitions, by the name of the definition."""
 
     @asynccontextmanager
     async def followed(self) -> AsyncIterator[None]:
         """Follow them within the block; those that are established are served when it begins."""
-        storage, prefix = self._backend.storage, self._resource.prefix
-        for entry in storage.range(prefix).entries:
-            self._serve(entry.object)
-            self._look_at(entry.object["metadata"]["name"])
-        with storage.watch(prefix, after=storage.revision, notify=self._changed) as watch:
-            self._watch = watch
-            async with asyncio.TaskGroup() as tasks:
-                running = tasks.create_task(self._run())
+        with follow(self._backend.storage, self._resource.prefix, self._take):
+            async with self._upkeep.running():
                 yield
-                running.cancel()
         for emptying in self._emptying.values():
             emptying.close()
 
-    def _changed(self) -> None:
-        """Take in changes at once: a definition that is established counts before its writer hears of it."""
-        for change in _taken(self._watch):
-            crd = change.entry.object
-            if change.deleted:
-                self._withdraw(crd["metadata"]["name"])
-            else:
-                self._serve(crd)
-            self._look_at(crd["metadata"]["name"])
+    def _take(self, change: Change) -> None:
+        """Take in a change at once: a definition that is established counts before its writer hears of it."""
+        crd = change.entry.object
+        self._upkeep.ask(crd["metadata"]["name"])
+        if change.revision > self._begun:
             self._look_at_waiting(crd["spec"]["group"])
+        if change.deleted:
+            self._withdraw(crd["metadata"]["name"])
+        else:
+            self._serve(crd)
 
     def _look_at_waiting(self, group: str) -> None:
         """Look again at definitions that did not get their names: one may be free now."""
@@ -78,27 +65,7 @@ class Definitions:
             crd = entry.object
             waits = definition.condition(crd, "NamesAccepted") == "False"
             if waits and crd["spec"]["group"] == group:
-                self._look_at(crd["metadata"]["name"])
-
-    def _look_at(self, name: str) -> None:
-        self._dirty[name] = None
-        self._woken.set()
-
-    async def _run(self) -> None:
-        while True:
-            await self._woken.wait()
-            self._woken.clear()
-            dirty, self._dirty = self._dirty, {}
-            for name in dirty:
-                try:
-                    await self._settle(name)
-                except StatusError as error:
-                    # Somebody changed it at the same moment: that change is looked at next.
-                    if error.reason not in ("Conflict", "NotFound"):
-                        _log.failure("A CRD could not be settled", error, crd=name)
-                except Exception as error:  # noqa: BLE001 (one CRD must not end the server)
-                    _log.failure("A CRD could not be settled", error, crd=name)
-                    self._backend.clock.call_later(RETRY_AFTER, partial(self._look_at, name))
+                self._upkeep.ask(crd["metadata"]["name"])
 
     # -- what is served -----------------------------------------------------------------------
 
@@ -107,6 +74,8 @@ class Definitions:
         before = self._served.get(name)
         if definition.condition(crd, "Established") != "True":
             return
+        if self._backend.registry.is_built_in(crd["spec"]["group"]):
+            return  # what the server itself has there goes first, in all versions
         if before is not None and _same_resources(before, crd):
             self._served[name] = crd
             self._close(crd)
@@ -128,14 +97,12 @@ class Definitions:
     def _close(self, crd: Obj) -> None:
         """Let nothing be created any more if a definition is deleted."""
         if definition.condition(crd, "Terminating") == "True":
-            plural = crd["status"]["acceptedNames"]["plural"]
-            self._backend.registry.closing.add((crd["spec"]["group"], plural))
+            self._backend.registry.close(*definition.resource_name(crd))
 
     def _withdraw(self, name: str) -> None:
         crd = self._served.pop(name, None)
         if crd is not None:
-            names = crd["status"]["acceptedNames"]
-            self._backend.registry.remove(crd["spec"]["group"], names["plural"])
+            self._backend.registry.remove(*definition.resource_name(crd))
         if watch := self._emptying.pop(name, None):
             watch.close()
 
@@ -143,7 +110,7 @@ class Definitions:
 
     async def _settle(self, name: str) -> None:
         """Write to the status of a definition what it has come to."""
-        entry = self._backend.storage.accepted(self._resource.key("", name))
+        entry = self._backend.door.newest(self._resource.key("", name))
         if entry is None:
             return
         crd = entry.fresh()
@@ -155,7 +122,7 @@ class Definitions:
         ]
         settled = naming.settled_status(crd, others, self._now())
         if settled != crd.get("status"):
-            await inside.replace(
+            await own_writes.replace(
                 self._backend, self._resource, {**crd, "status": settled}, "status"
             )
 
@@ -185,29 +152,31 @@ class Definitions:
             ]
         elif state == crd.get("status"):
             return
-        await inside.replace(self._backend, self._resource, {**crd, "status": state}, "status")
+        await own_writes.replace(
+            self._backend, self._resource, {**crd, "status": state}, "status"
+        )
 
     async def _delete_objects(self, name: str, resource: Resource) -> bool:
         """Delete what is there; tell whether some of it stays for now."""
         storage = self._backend.storage
         if name not in self._emptying:
-            self._emptying[name] = storage.watch(
-                resource.prefix, after=storage.revision, notify=lambda: self._drained(name)
+            self._emptying[name] = follow(
+                storage,
+                resource.prefix,
+                lambda _: self._upkeep.ask(name),
+                after=storage.revision,
             )
-        for entry in storage.range(resource.prefix).entries:
+        door = self._backend.door
+        for entry in door.newest_below(resource.prefix):
             if not entry.object["metadata"].get("deletionTimestamp"):
-                intent = inside.intent(self._backend, resource, entry.object, "")
+                intent = own_writes.intent(self._backend, resource, entry.object, "")
                 try:
                     await deleting.delete_object(self._backend, intent, DeleteOptions())
                 except StatusError as error:
                     if error.reason != "NotFound":
                         raise
-        return bool(storage.range(resource.prefix, limit=1).entries)
-
-    def _drained(self, name: str) -> None:
-        watch = self._emptying.get(name)
-        if watch is not None and _taken(watch):
-            self._look_at(name)
+        # Also what is accepted and not durable yet: it would stay behind.
+        return bool(door.newest_below(resource.prefix))
 
     def _stored_resource(self, crd: Obj) -> Resource | None:
         """Return the resource whose objects are in storage, if it was ever served."""
@@ -219,14 +188,6 @@ class Definitions:
 
     def _now(self) -> str:
         return timestamp(self._backend.clock.now())
-
-
-def _taken(watch: "Watch") -> list[Change]:
-    """Take what has come; nothing comes any more from a watch that was closed."""
-    try:
-        return watch.take()
-    except Closed:
-        return []
 
 
 def _same_resources(one: Obj, other: Obj) -> bool:

@@ -2,15 +2,13 @@
 
 import base64
 import hashlib
-import re
 from collections.abc import Iterable, Iterator
 
 from jobferry.localkube.apiserver.registry import Registry
 from jobferry.localkube.apiserver.resource import Resource, Subresource
+from jobferry.localkube.apiserver.version_order import rank
 from jobferry.objects import Obj
 
-_VERSION = re.compile(r"v(?P<major>\d+)(?:(?P<stage>alpha|beta)(?P<minor>\d+))?")
-_STAGES = {None: 2, "beta": 1, "alpha": 0}
 _GROUPS = (
     *("", "apps", "events.k8s.io", "authentication.k8s.io", "authorization.k8s.io", "batch"),
     *("policy", "rbac.authorization.k8s.io", "storage.k8s.io", "apiextensions.k8s.io"),
@@ -83,16 +81,7 @@ def _groups(registry: Registry) -> list[str]:
 def _versions(registry: Registry, group: str) -> list[str]:
     """Return the versions of a group, the preferred one first."""
     found = [version for each, version in registry.group_versions() if each == group]
-    return sorted(found, key=_rank)
-
-
-def _rank(version: str) -> tuple[int, int, int, str]:
-    """Order versions as Kubernetes prefers them: v2, v1, v1beta2, v1beta1, v1alpha1, others."""
-    parts = _VERSION.fullmatch(version)
-    if parts is None:
-        return (1, 0, 0, version)
-    stage = _STAGES[parts["stage"]]
-    return (-stage, -int(parts["major"]), -int(parts["minor"] or 0), version)
+    return sorted(found, key=rank)
 
 
 def _group(registry: Registry, group: str) -> Obj:

@@ -1,21 +1,16 @@
-"""Events go an hour after they were last written, as they do by kube-apiserver."""
+"""Events go some time after they were last written, as they do by kube-apiserver."""
 
-import asyncio
-from collections import deque
+import heapq
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from jobferry.clock import Seconds, Timer
+from jobferry.clock import Seconds
 from jobferry.localkube.apiserver.handlers.backend import Backend
-from jobferry.localkube.apiserver.storage.entry import Entry
-from jobferry.localkube.apiserver.storage.errors import Closed, CommitFailed, Conflict
-
-if TYPE_CHECKING:
-    from jobferry.localkube.apiserver.storage.watch import Watch
-
-KEPT: Seconds = 3600.0
+from jobferry.localkube.apiserver.storage.entry import Change, Entry
+from jobferry.localkube.apiserver.storage.following import follow
+from jobferry.localkube.apiserver.upkeep import Upkeep
 
 
 class _Due(NamedTuple):
@@ -31,71 +26,62 @@ class Expiry:
 
     def __init__(self, backend: Backend) -> None:
         self._storage = backend.storage
+        self._door = backend.door
         self._clock = backend.clock
+        self._kept = backend.timeouts.event
         self._events = backend.registry.get("", "v1", "events")
-        self._due: deque[_Due] = deque()
-        """The oldest write first."""
-        self._woken = asyncio.Event()
-        self._timer: Timer | None = None
-        self._watch: Watch | None = None
+        self._begun = backend.storage.revision
+        self._due: list[_Due] = []
+        """A heap: the first to go first."""
+        self._upkeep = Upkeep(
+            self._delete_old, backend.clock, failure="An old event could not be deleted"
+        )
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Do so within the block."""
-        storage, prefix = self._storage, self._events.prefix
-        found = [self._remaining(entry) for entry in storage.range(prefix).entries]
-        self._due.extend(sorted(found))
-        with storage.watch(prefix, after=storage.revision, notify=self._written) as watch:
-            self._watch = watch
-            self._woken.set()
-            async with asyncio.TaskGroup() as tasks:
-                task = tasks.create_task(self._run())
+        with follow(self._storage, self._events.prefix, self._note):
+            async with self._upkeep.running():
                 yield
-                task.cancel()
-        if self._timer is not None:
-            self._timer.cancel()
 
-    def _remaining(self, entry: Entry) -> _Due:
-        """Return when an event goes that was there before us."""
-        meta = entry.fresh()["metadata"]
-        times = [meta["creationTimestamp"]]
-        times += [each["time"] for each in meta.get("managedFields") or () if "time" in each]
-        age = self._clock.now() - datetime.fromisoformat(max(times))
-        left = KEPT - max(0.0, age.total_seconds())
-        return _Due(self._clock.monotonic() + left, entry.key, entry.revision)
-
-    def _written(self) -> None:
-        if self._watch is None:
+    def _note(self, change: Change) -> None:
+        if change.deleted:
             return
-        with suppress(Closed):
-            at = self._clock.monotonic() + KEPT
-            self._due.extend(
-                _Due(at, change.entry.key, change.revision)
-                for change in self._watch.take()
-                if not change.deleted
-            )
-            if self._timer is None:
-                self._woken.set()
+        entry = change.entry
+        age = self._age(entry) if entry.revision <= self._begun else 0.0
+        at = self._clock.monotonic() + self._kept - age
+        heapq.heappush(self._due, _Due(at, entry.key, entry.revision))
+        if self._due[0].key == entry.key:
+            self._upkeep.ask()  # else it is asked for already, in time
 
-    async def _run(self) -> None:
-        while True:
-            await self._woken.wait()
-            self._woken.clear()
-            self._timer = None
-            now = self._clock.monotonic()
-            while self._due and self._due[0].at <= now:
-                await self._delete(self._due.popleft())
-            if self._due:
-                self._timer = self._clock.call_later(self._due[0].at - now, self._woken.set)
+    def _age(self, entry: Entry) -> Seconds:
+        """Return how old an event is that was there before us; 0 if it does not say so in plain words."""
+        meta = entry.fresh()["metadata"]
+        times = [each.get("time") for each in meta.get("managedFields") or ()]
+        try:
+            written = datetime.fromisoformat(
+                max(filter(None, (meta["creationTimestamp"], *times)))
+            )
+            return max(0.0, (self._clock.now() - written).total_seconds())
+        except (LookupError, TypeError, ValueError):
+            return 0.0
+
+    async def _delete_old(self, _: str) -> Seconds | None:
+        """Delete what is due; return when the next one is."""
+        while self._due:
+            left = self._due[0].at - self._clock.monotonic()
+            if left > 0:
+                return left
+            due = heapq.heappop(self._due)
+            try:
+                await self._delete(due)
+            except BaseException:
+                heapq.heappush(self._due, due)  # else it would stay for ever
+                raise
+        return None
 
     async def _delete(self, due: _Due) -> None:
-        entry = self._storage.get(due.key)
-        if entry is None or entry.revision != due.revision:
-            return  # it is gone, or was written again
-        event = entry.fresh()
-        with suppress(Conflict, CommitFailed):
-            await self._storage.delete(
-                due.key,
-                lambda revision: self._events.encode(event, revision),
-                expected=entry.revision,
-            )
+        entry = self._door.newest(due.key)
+        # Else it is gone, or was written again.
+        if entry is not None and entry.revision == due.revision:
+            await self._door.remove(self._events, entry, entry.fresh())

@@ -9,26 +9,37 @@ GroupVersion = tuple[str, str]
 
 
 class Registry:
-    """Finds resources; custom ones come and go."""
+    """Finds resources; custom ones come and go, but never in a group that is built in."""
 
     def __init__(self, built_in: Iterable[Resource]) -> None:
         self._resources: dict[GroupVersion, dict[str, Resource]] = {}
-        self.closing: set[tuple[str, str]] = set()
-        """Custom resources (by group and plural) whose definition is deleted: nothing may be created."""
+        self._closing: set[tuple[str, str]] = set()
         self.generation = 0
         """Grows with every change: what was computed from the resources is then stale."""
         for resource in built_in:
-            self.add(resource)
+            self._put(resource)
+        self._fixed = frozenset(group for group, _ in self._resources)
+
+    def is_built_in(self, group: str) -> bool:
+        """Tell whether a group is the server's own: nothing that a CRD says changes what it serves."""
+        return group in self._fixed
 
     def add(self, resource: Resource) -> None:
-        """Serve a resource, in place of one of the same name."""
+        """Serve a custom resource, in place of one of the same name."""
+        if self.is_built_in(resource.group):
+            raise ValueError(f"{resource.group} is built in")
+        self._put(resource)
+
+    def _put(self, resource: Resource) -> None:
         served = self._resources.setdefault((resource.group, resource.version), {})
         served[resource.plural] = resource
         self.generation += 1
 
     def remove(self, group: str, plural: str) -> None:
-        """Serve a resource no longer, in no version."""
-        self.closing.discard((group, plural))
+        """Serve a custom resource no longer, in no version."""
+        if self.is_built_in(group):
+            raise ValueError(f"{group} is built in")
+        self._closing.discard((group, plural))
         for group_version in [each for each in self._resources if each[0] == group]:
             served = self._resources[group_version]
             gone = served.pop(plural, None)
@@ -37,6 +48,17 @@ class Registry:
             for wake in gone.watchers if gone else ():
                 wake()
         self.generation += 1
+
+    def close(self, group: str, plural: str) -> None:
+        """Let nothing be created any more: the definition of a custom resource is deleted."""
+        self._closing.add((group, plural))
+
+    def is_closed(self, resource: Resource) -> bool:
+        """Tell whether nothing may be created any more: its definition is deleted, or gone."""
+        if resource.built_in:
+            return False
+        name = resource.group, resource.plural
+        return name in self._closing or self.any_version(*name) is None
 
     def find(self, group: str, version: str, plural: str) -> Resource | None:
         """Return a resource if it is served."""
@@ -52,13 +74,7 @@ class Registry:
 
     def nothing_in(self, group: str) -> status.StatusError:
         """Report a version or resource that a group does not have; groups of custom resources say less."""
-        is_known = any(
-            each.built_in
-            for (name, _), served in self._resources.items()
-            if name == group
-            for each in served.values()
-        )
-        return status.unknown_path() if is_known else status.no_page()
+        return status.unknown_path() if self.is_built_in(group) else status.no_page()
 
     def any_version(self, group: str, plural: str) -> Resource | None:
         """Return a resource in any of the versions it is served in."""

@@ -1,9 +1,9 @@
 """What the server serves: resources, and all that the generic handlers must know of each."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import orjson
 
@@ -11,17 +11,11 @@ from jobferry.localkube.apiserver.managed.endpoint import Endpoint
 from jobferry.localkube.apiserver.printing.columns import Columns
 from jobferry.localkube.apiserver.shapes import Shape
 from jobferry.localkube.apiserver.strategy import Strategy
+from jobferry.localkube.apiserver.types.codec import Decoded
 from jobferry.objects import Obj
 
 VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 READ_WRITE = ("get", "patch", "update")
-
-
-class Decoded(NamedTuple):
-    """An object as its type knows it, and what a strict reader finds wrong with how it was written."""
-
-    obj: Obj
-    strict: Sequence[str] = ()
 
 
 class Codec(Protocol):
@@ -110,6 +104,10 @@ class Resource:
     """The way back."""
     schema: Obj | None = None
     """How OpenAPI describes a kind that is not built in."""
+    is_cold: Callable[[], bool] | None = None
+    """Tells whether the next object costs far more than others, because it is the first; None: never."""
+    deprecation: str = ""
+    """A warning that everybody gets who asks for anything of it."""
     notice: str = ""
     """A warning that everybody gets who creates one."""
 
@@ -132,8 +130,12 @@ class Resource:
 
     @cached_property
     def prefix(self) -> str:
-        """What the keys of all its objects begin with."""
-        return self.root or f"/registry/{self.group or 'core'}/{self.plural}/"
+        """What the keys of all its objects begin with; those of custom objects are never a built-in's."""
+        if self.root:
+            return self.root
+        if not self.built_in:
+            return f"/custom/{self.group}/{self.plural}/"
+        return f"/registry/{self.group or 'core'}/{self.plural}/"
 
     @cached_property
     def head(self) -> bytes:
@@ -184,9 +186,9 @@ class Resource:
         return {}
 
     @cached_property
-    def watchers(self) -> set[Callable[[], None]]:
-        """Who is woken when it is served no longer, or otherwise."""
-        return set()
+    def watchers(self) -> dict[Callable[[], None], None]:
+        """Who is woken when it is served no longer, or otherwise; in order, so that runs can be repeated."""
+        return {}
 
     def strategy_of(self, subresource: str) -> Strategy:
         """Return how the endpoint `subresource` (or the main one) changes objects."""

@@ -1,42 +1,28 @@
-"""The API server as a whole: what is built from what, and in which order it starts and ends."""
+"""The API server behind a socket: `core` with keys in a folder, and who may connect."""
 
-import os
-import random
+import socket
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random, SystemRandom
 
 from jobferry.clock import Clock
 from jobferry.errors import BadInput
-from jobferry.localkube.apiserver import aggregated_roles, built_in
-from jobferry.localkube.apiserver.access import guard
-from jobferry.localkube.apiserver.access.rbac import RoleBook
-from jobferry.localkube.apiserver.admission.chain import Chain, chain
-from jobferry.localkube.apiserver.bootstrap import bootstrap
-from jobferry.localkube.apiserver.definitions import Definitions
-from jobferry.localkube.apiserver.expiry import Expiry
-from jobferry.localkube.apiserver.handlers import executing, logs, pods, questions, scaling
-from jobferry.localkube.apiserver.handlers.backend import Backend
-from jobferry.localkube.apiserver.handlers.routing import Handler, SpecialKey
-from jobferry.localkube.apiserver.identity import folder
-from jobferry.localkube.apiserver.identity.authenticate import Authenticator
+from jobferry.localkube.apiserver.core import Core, core
+from jobferry.localkube.apiserver.execution import Execution
+from jobferry.localkube.apiserver.identity import folder, private
 from jobferry.localkube.apiserver.identity.folder import Keys
-from jobferry.localkube.apiserver.identity.tokens import Tokens
 from jobferry.localkube.apiserver.nodes import Nodes
-from jobferry.localkube.apiserver.openapi import Documents
-from jobferry.localkube.apiserver.registry import Registry
 from jobferry.localkube.apiserver.serving import listener
-from jobferry.localkube.apiserver.serving.app import App
 from jobferry.localkube.apiserver.serving.audit import Audit
-from jobferry.localkube.apiserver.serving.limits import Room
-from jobferry.localkube.apiserver.serving.meters import Meters
-from jobferry.localkube.apiserver.serving.paths import Paths
-from jobferry.localkube.apiserver.storage.store import Durability, open_storage
-from jobferry.localkube.apiserver.view import View
-
-_SUFFIX = "bcdfghjklmnpqrstvwxz2456789"
-"""What the random end of a name is made of: no vowels, so that no words come out."""
+from jobferry.localkube.apiserver.storage.state import Window
+from jobferry.localkube.apiserver.storage.store import (
+    WINDOW,
+    Durability,
+    open_storage,
+)
+from jobferry.localkube.apiserver.timeouts import TIMEOUTS, Timeouts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,19 +36,20 @@ class Settings:
     in_memory: bool = False
     durability: Durability = "full"
     host: str = "127.0.0.1"
-    port: int = 0
-    """0: any that is free."""
+    port: int | None = None
+    """None: the one that it had last time, or else any that is free; 0: any that is free."""
     audit_log: Path | None = None
     without_plugins: frozenset[str] = frozenset()
     """The parts of admission to leave out, by the names that kube-apiserver has for them."""
+    window: Window = WINDOW
+    """How much history is kept."""
+    timeouts: Timeouts = TIMEOUTS
 
 
 @dataclass(frozen=True, kw_only=True)
-class Server:
-    """A server that is ready."""
+class Server(Core):
+    """A server that is ready, and listens."""
 
-    app: App
-    backend: Backend
     keys: Keys
     host: str
     port: int
@@ -70,7 +57,7 @@ class Server:
     @property
     def url(self) -> str:
         """Where clients find it."""
-        return f"https://{self.host}:{self.port}"
+        return f"https://{_address(self.host, self.port)}"
 
     def admin_kubeconfig(self, *, name: str = "localkube") -> str:
         """Return a kubeconfig for somebody who may do everything."""
@@ -79,125 +66,100 @@ class Server:
 
 @asynccontextmanager
 async def serve(
-    settings: Settings, clock: Clock, nodes: Nodes | None = None
+    settings: Settings,
+    clock: Clock,
+    nodes: Nodes | None = None,
+    random: Random | None = None,
+    execution: Execution | None = None,
 ) -> AsyncIterator[Server]:
     """Run an API server within the block; it is ready when the block begins.
 
     Runners in the same process say in `nodes` how their nodes are reached.
+    `execution` is where long work is done, if not in threads.
     """
-    keys = _keys(settings, clock)
-    tls = listener.tls(keys)
-    path = None if settings.in_memory else settings.folder / "state.db"
+    random, execution = random or SystemRandom(), execution or Execution()
     async with AsyncExitStack() as stack:
-        door = stack.enter_context(listener.bound(settings.host, settings.port))
-        port = door.getsockname()[1]
+        stack.enter_context(private.claimed(settings.folder))
+        keys = _keys(settings, clock)
+        tls = listener.tls(keys)
+        bound = stack.enter_context(_bound(settings, random))
+        port = bound.getsockname()[1]
+        folder.keep_port(settings.folder, port)
+        path = None if settings.in_memory else settings.folder / "state.db"
         storage = await stack.enter_async_context(
-            open_storage(path, clock=clock, durability=settings.durability)
+            open_storage(
+                path,
+                clock=clock,
+                durability=settings.durability,
+                window=settings.window,
+                inline=execution.inline,
+            )
         )
-        registry = Registry(built_in.resources())
-        view = View(storage, registry)
-        book = RoleBook()
-        for watch in guard.follow(storage, book):
-            stack.enter_context(watch)
-        backend = Backend(
-            storage=storage,
-            registry=registry,
-            view=view,
-            admission=_admission(settings, view, book, clock),
-            decide=book.decide,
-            nodes=nodes or Nodes(),
-            clock=clock,
-            new_uid=_uid,
-            new_suffix=_suffix,
+        running = await stack.enter_async_context(
+            core(
+                storage,
+                clock,
+                random=random,
+                nodes=nodes,
+                timeouts=settings.timeouts,
+                execution=execution,
+                without_plugins=settings.without_plugins,
+                signing=keys.signing,
+                audit=_audit(stack, settings, clock),
+                address=_address(settings.host, port),
+            )
         )
-        app = _app(
-            backend, book, keys, f"{settings.host}:{port}", _audit(stack, settings, clock)
-        )
-        await bootstrap(backend, port)
-        await stack.enter_async_context(Definitions(backend).followed())
-        await stack.enter_async_context(aggregated_roles.filled(backend))
-        await stack.enter_async_context(Expiry(backend).running())
         await stack.enter_async_context(
-            listener.listening(app, door, tls, end_streams=app.end_streams)
+            listener.listening(running.app, bound, tls, settings.timeouts)
         )
-        yield Server(app=app, backend=backend, keys=keys, host=settings.host, port=port)
-
-
-def _app(
-    backend: Backend, book: RoleBook, keys: Keys, address: str, audit: Audit | None
-) -> App:
-    tokens = Tokens(
-        private=keys.tokens.read_bytes,
-        public=keys.tokens_public.read_bytes,
-        get=backend.view.get,
-        clock=backend.clock,
-    )
-    authenticator = Authenticator(tokens=tokens)
-    meters = Meters(backend.clock, backend.storage, backend.registry.find)
-    registry = backend.registry
-    return App(
-        backend,
-        authenticator,
-        _special(backend, authenticator, book, tokens),
-        Paths(registry, Documents(registry), meters.registry.render, address, tokens),
-        Room(),
-        meters,
-        audit,
-    )
+        yield Server(
+            app=running.app,
+            backend=running.backend,
+            storage=storage,
+            keys=keys,
+            host=settings.host,
+            port=port,
+        )
 
 
 def _keys(settings: Settings, clock: Clock) -> Keys:
+    """Return the keys, once it is certain that nobody else could have made them."""
+    database = settings.folder / "state.db"
+    besides = (database, *(Path(f"{database}-{part}") for part in ("wal", "shm", "journal")))
+    private.check_files(besides, secret=True)
     try:
-        settings.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if settings.keys is not None:
-            return Keys(settings.keys)
-        return folder.prepare(settings.folder, clock.now())
+        if settings.keys is None:
+            return folder.prepare(settings.folder, clock.now(), settings.host)
+        private.check_folder(settings.keys)
+        for each in folder.NEEDED:
+            private.check(settings.keys / each)
     except OSError as error:
-        raise BadInput(f"{settings.folder}: cannot be used: {error.strerror}") from error
+        raise folder.unusable(settings.keys or settings.folder, error) from error
+    return Keys(settings.keys)
+
+
+def _bound(settings: Settings, random: Random) -> AbstractContextManager[socket.socket]:
+    kept = folder.kept_port(settings.folder)
+    if settings.port is not None or kept is None:
+        return listener.bound(settings.host, settings.port or 0, random=random)
+    hint = (
+        f"The server of {settings.folder} had this port before, and kubeconfigs name it: "
+        "end what listens there now, or choose another with --port (0: any that is free)."
+    )
+    return listener.bound(settings.host, kept, random=random, hint=hint)
+
+
+def _address(host: str, port: int) -> str:
+    """Return where clients find it; one that listens everywhere they find on this machine."""
+    known = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
+    return f"[{known}]:{port}" if ":" in known else f"{known}:{port}"
 
 
 def _audit(stack: AsyncExitStack, settings: Settings, clock: Clock) -> Audit | None:
     if settings.audit_log is None:
         return None
     try:
-        file = settings.audit_log.open("ab")
+        file = settings.audit_log.open("ab", buffering=0)
     except OSError as error:
         raise BadInput(f"{settings.audit_log}: cannot be written: {error.strerror}") from error
     return Audit(stack.enter_context(file), clock)
-
-
-def _admission(settings: Settings, view: View, book: RoleBook, clock: Clock) -> Chain:
-    whole = chain(view, clock, suffix=_suffix, webhooks=(guard.plugin(book),))
-    return Chain(
-        tuple(each for each in whole.plugins if each.name not in settings.without_plugins)
-    )
-
-
-def _special(
-    backend: Backend, authenticator: Authenticator, book: RoleBook, tokens: Tokens
-) -> dict[SpecialKey, Handler]:
-    return {
-        ("", "pods", "binding", "create"): pods.bind,
-        ("", "bindings", "", "create"): pods.bind,
-        ("", "pods", "eviction", "create"): pods.evict,
-        ("", "pods", "log", "get"): logs.read_log,
-        ("", "pods", "exec", "get"): executing.execute,
-        ("", "pods", "exec", "create"): executing.execute,
-        ("", "pods", "attach", "get"): executing.attach,
-        ("", "pods", "attach", "create"): executing.attach,
-        **questions.handlers(backend, authenticator, book, tokens),
-        **scaling.handlers(),
-    }
-
-
-def _uid() -> str:
-    """Return a random UUID (version 4); what Python has for it takes long to load, and twice as long to make one."""
-    digits = os.urandom(16).hex()
-    variant = "89ab"[int(digits[16], 16) & 3]
-    return (
-        f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
-    )
-
-
-def _suffix() -> str:
-    return "".join(random.choices(_SUFFIX, k=5))  # noqa: S311 (a name, no secret)

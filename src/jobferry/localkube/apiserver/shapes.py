@@ -52,7 +52,6 @@ class SetOf:
 Shape = Leaf | Struct | ListMap | SetOf
 
 LEAF = Leaf()
-SET = SetOf()
 
 ANYTHING = Struct({})
 """What no schema describes: objects are owned member by member, lists and scalars as a whole."""

@@ -6,11 +6,14 @@ empty ones left out as Go's `omitempty` does. They know no clock, no storage, no
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from jobferry.localkube.apiserver.problems import Problem
 from jobferry.objects import Obj
+
+HEAVY = 1_000_000
+"""The weight of what may take long, however small it is."""
 
 
 def _leave(_obj: Obj) -> None:
@@ -62,8 +65,8 @@ class Strategy:
 
     default: Callable[[Obj], None] = _leave
     """Fill in what was left out; runs on every body of a request."""
-    prepare_create: Callable[[Obj], Sequence[str] | None] = _leave
-    """Complete a new object; returns what to warn of that cannot be seen in it any more."""
+    prepare_create: Callable[[Obj], None] = _leave
+    """Complete a new object."""
     prepare_update: Callable[[Obj, Obj], None] = _leave_update
     """(new, old): restore what this endpoint must not change."""
     validate_create: Callable[[Obj], Sequence[Problem]] = _accept
@@ -89,6 +92,8 @@ class Strategy:
     """A PUT to a name that is not there creates it."""
     default_propagation: str = "Background"
     """What a delete means for dependents when it does not say: Background or Orphan; empty: there are none."""
+    undeletable: Mapping[str, str] = field(default_factory=dict)
+    """The names of objects that stay, and why: a delete of one by its name is refused."""
     delete_warning: str = ""
     """What a delete without a propagation policy is answered with, besides."""
     grace_period: Callable[[Obj, int | None], int] | None = None
@@ -99,5 +104,7 @@ class Strategy:
     """(object, now): say in the object itself that it is being deleted; for kinds that are `held`."""
     returns_deleted: bool = False
     """A delete is answered with the object that is gone, not with a Status."""
+    weight: int = 1
+    """How many times more work it is to check an object than its size tells; `HEAVY`: nobody knows."""
     reset_fields: tuple[str, ...] = ()
     """Fields that this endpoint ignores, so that nobody comes to own them by it ("status"); may be dotted."""

@@ -1,10 +1,18 @@
-"""Times as Kubernetes writes them."""
-
-from datetime import UTC, datetime
-from functools import lru_cache
+"""Times that were sent more exactly than they are stored."""
 
 
-@lru_cache(maxsize=64)  # a write notes the same moment in several places
-def timestamp(moment: datetime) -> str:
-    """Return a time as `metav1.Time` writes it: in UTC, in whole seconds."""
-    return f"{moment.astimezone(UTC).isoformat(timespec='seconds')[:19]}Z"
+class Cut(str):
+    """A time in whole seconds, of which something finer was cut off; what compares times may want to know."""
+
+    nanoseconds: int
+
+    def __new__(cls, text: str, nanoseconds: int = 0) -> "Cut":
+        """Remember what was cut off."""
+        made = super().__new__(cls, text)
+        made.nanoseconds = nanoseconds
+        return made
+
+
+def exact(text: str | None) -> tuple[str, int]:
+    """Return a time as it was sent, to be compared; nothing comes before everything."""
+    return text or "", getattr(text, "nanoseconds", 0)

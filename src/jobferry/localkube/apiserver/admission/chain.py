@@ -1,9 +1,10 @@
 """The chain: the plugins of a fresh cluster in upstream's order."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, field
 
 from jobferry.clock import Clock
+from jobferry.errors import BadInput
 from jobferry.localkube.apiserver.admission import (
     default_tolerations,
     limit_ranger,
@@ -60,23 +61,33 @@ def chain(
     clock: Clock,
     *,
     suffix: Callable[[], str],
-    webhooks: Iterable[Plugin] = (),
+    always: Iterable[Plugin] = (),
+    without: Set[str] = frozenset(),
 ) -> Chain:
     """Return the chain of a fresh cluster; `suffix` draws the random end of a name.
 
-    `webhooks` come where upstream has them: after everything else, but before quota is charged.
+    `without` names plugins to leave out. What is in `always` cannot be left out; it comes where upstream has
+    webhooks: after everything else, but before quota is charged.
     """
-    return Chain(
-        (
-            namespace_lifecycle.plugin(cluster),
-            limit_ranger.plugin(cluster),
-            service_account.plugin(cluster, clock, suffix),
-            taint_nodes.plugin(),
-            priority.plugin(cluster),
-            default_tolerations.plugin(),
-            runtime_class.plugin(),
-            pod_topology_labels.plugin(cluster),
-            *webhooks,
-            resource_quota.plugin(cluster, clock),
-        )
+    first = (
+        namespace_lifecycle.plugin(cluster),
+        limit_ranger.plugin(cluster),
+        service_account.plugin(cluster, clock, suffix),
+        taint_nodes.plugin(),
+        priority.plugin(cluster),
+        default_tolerations.plugin(),
+        runtime_class.plugin(),
+        pod_topology_labels.plugin(cluster),
     )
+    last = resource_quota.plugin(cluster, clock)
+    _check_known(without, [each.name for each in (*first, last)])
+    chosen = [each for each in first if each.name not in without] + list(always)
+    return Chain(chosen if last.name in without else [*chosen, last])
+
+
+def _check_known(without: Set[str], known: Sequence[str]) -> None:
+    for name in sorted(without - set(known)):
+        raise BadInput(
+            f"{name}: no admission plugin that can be left out",
+            hint=f"Those that can be: {', '.join(known)}",
+        )

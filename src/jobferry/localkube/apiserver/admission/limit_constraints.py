@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from jobferry.localkube.apiserver.admission.amounts import Amounts
+from jobferry.objects.amounts import Amounts
 from jobferry.objects.quantities import MILLI, ZERO, Quantity
 
 _MAX_MILLI_VALUE = (2**63 - 1) // 1000

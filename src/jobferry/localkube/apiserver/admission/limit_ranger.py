@@ -3,13 +3,12 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from jobferry.localkube.apiserver.admission import amounts
 from jobferry.localkube.apiserver.admission import limit_constraints as constraints
-from jobferry.localkube.apiserver.admission.amounts import Amounts
 from jobferry.localkube.apiserver.admission.cluster import Cluster
 from jobferry.localkube.apiserver.admission.plugin import Plugin
 from jobferry.localkube.apiserver.admission.request import UPDATE, Request, Topic, forbidden
-from jobferry.objects import Obj
+from jobferry.objects import Obj, amounts
+from jobferry.objects.amounts import Amounts
 
 ANNOTATION = "kubernetes.io/limit-ranger"
 """Tells what was added to a pod."""

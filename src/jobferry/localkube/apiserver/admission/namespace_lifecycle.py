@@ -39,7 +39,12 @@ def plugin(cluster: Cluster) -> Plugin:
         if request.operation == CREATE and phase == "Terminating":
             raise _terminating(request)
 
-    return Plugin(name="NamespaceLifecycle", handles=_handles, admit=admit)
+    async def validate(request: Request) -> None:
+        # A large object is checked for a while: its namespace may have gone meanwhile.
+        if request.operation == CREATE:
+            await admit(request)
+
+    return Plugin(name="NamespaceLifecycle", handles=_handles, admit=admit, validate=validate)
 
 
 def _handles(topic: Topic) -> bool:

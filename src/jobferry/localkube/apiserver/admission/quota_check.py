@@ -5,12 +5,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Self
 
-from jobferry.localkube.apiserver.admission import amounts
-from jobferry.localkube.apiserver.admission.amounts import Amounts
 from jobferry.localkube.apiserver.admission.quota_evaluators import Evaluator
 from jobferry.localkube.apiserver.admission.request import UPDATE, Request, forbidden
 from jobferry.localkube.apiserver.status import StatusError
-from jobferry.objects import Obj, demand, labels
+from jobferry.objects import Obj, amounts, demand, labels, quotas
+from jobferry.objects.amounts import Amounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +36,6 @@ class Book:
         used = {name: str(amount) for name, amount in self.used.items()}
         return self.quota | {"status": (self.quota.get("status") or {}) | {"used": used}}
 
-    def scopes(self) -> Sequence[Obj]:
-        """Return what objects have to be like to count."""
-        spec = self.quota.get("spec") or {}
-        exist = [
-            {"scopeName": scope, "operator": "Exists"} for scope in spec.get("scopes") or ()
-        ]
-        return [*exist, *((spec.get("scopeSelector") or {}).get("matchExpressions") or ())]
-
 
 def charge(
     books: Sequence[Book], request: Request, evaluator: Evaluator, now: datetime
@@ -56,7 +47,7 @@ def charge(
         _check_terms(book, request, evaluator)
     if not pertinent:
         return books
-    usage = evaluator.usage(obj, now)
+    usage = evaluator.measure.usage(obj, now)
     negative = sorted(name for name, amount in usage.items() if amount.unscaled < 0)
     if negative:
         why = f"quota usage is negative for resource(s): {','.join(negative)}"
@@ -73,14 +64,17 @@ def charge(
 
 
 def _matches(book: Book, obj: Obj, evaluator: Evaluator) -> bool:
-    if not any(map(evaluator.tracks, book.hard)):
+    if not any(map(evaluator.measure.tracks, book.hard)):
         return False
-    return all(_is_in_scope(book, requirement, obj, evaluator) for requirement in book.scopes())
+    return all(
+        _is_in_scope(book, requirement, obj, evaluator)
+        for requirement in quotas.scopes(book.quota)
+    )
 
 
 def _is_in_scope(book: Book, requirement: Obj, obj: Obj, evaluator: Evaluator) -> bool:
     try:
-        return evaluator.in_scope(requirement, obj)
+        return evaluator.measure.in_scope(requirement, obj)
     except labels.BadSelector as bad:
         # A quota is not asked for the syntax of its values; who meets it finds out.
         values = " ".join(requirement.get("values") or ())
@@ -91,8 +85,8 @@ def _is_in_scope(book: Book, requirement: Obj, obj: Obj, evaluator: Evaluator) -
 
 
 def _check_terms(book: Book, request: Request, evaluator: Evaluator) -> None:
-    tracked = list(filter(evaluator.tracks, book.hard))
-    problem = evaluator.missing(tracked, request.obj or {})
+    tracked = list(filter(evaluator.measure.tracks, book.hard))
+    problem = evaluator.measure.missing(tracked, request.obj or {})
     if problem:
         raise forbidden(request, f"failed quota: {book.name}: {problem}")
     if any(name not in book.used for name in tracked):
@@ -116,7 +110,7 @@ def _growth(request: Request, usage: Amounts, evaluator: Evaluator, now: datetim
         raise forbidden(request, why)
     if not _is_stored(request.old):
         return usage
-    before = evaluator.usage(request.old, now)
+    before = evaluator.measure.usage(request.old, now)
     return {
         name: amount - before[name] if name in before else amount
         for name, amount in usage.items()

@@ -1,30 +1,16 @@
-"""How each kind is measured against a ResourceQuota."""
+"""Which requests change what a ResourceQuota counts."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
 
-from jobferry.localkube.apiserver import status
-from jobferry.localkube.apiserver.admission import amounts, quota_pods
-from jobferry.localkube.apiserver.admission.amounts import ONE, Amounts
 from jobferry.localkube.apiserver.admission.request import (
     CREATE,
     UPDATE,
     Request,
     Topic,
 )
-from jobferry.objects import Obj, labels
-from jobferry.objects.quantities import ZERO, Quantity
-
-
-def _no_scope(_requirement: Obj, _obj: Obj) -> bool:
-    """Leave an object out of every quota that has scopes."""
-    return False
-
-
-def _nothing_missing(_required: Iterable[str], _obj: Obj) -> str:
-    """Require nothing."""
-    return ""
+from jobferry.objects import quota_pods, quotas
+from jobferry.objects.quotas import Measure
 
 
 def _always(_request: Request) -> bool:
@@ -34,18 +20,11 @@ def _always(_request: Request) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluator:
-    """Measures objects of one kind."""
+    """Says which requests for one kind are to be measured, and how."""
 
+    measure: Measure
     handles: Callable[[Topic], bool]
     """Which sorts of requests can change what is used."""
-    tracks: Callable[[str], bool]
-    """Which resources of a quota it measures."""
-    usage: Callable[[Obj, datetime], Amounts]
-    """What an object uses now."""
-    in_scope: Callable[[Obj, Obj], bool] = _no_scope
-    """(requirement of a scope, object): whether the object is in that scope."""
-    missing: Callable[[Iterable[str], Obj], str] = _nothing_missing
-    """(resources of a quota, object): what the object has to say, but does not."""
     concerns: Callable[[Request], bool] = _always
     """Whether a request that it handles changes what is used."""
 
@@ -66,29 +45,19 @@ IGNORED = frozenset(
 )
 """What is not stored, or was never counted."""
 
-_OLD_NAMES = frozenset({"configmaps", "resourcequotas", "replicationcontrollers", "secrets"})
-"""Core kinds that quotas may also count without `count/`."""
-
 
 def evaluator_of(group: str, resource: str) -> Evaluator:
-    """Return how objects of a resource are measured: most are just counted."""
-    special = _SPECIAL.get(resource) if not group else None
-    return special or _counter(group, resource)
-
-
-def _counter(group: str, resource: str) -> Evaluator:
-    names = {f"count/{status.qualified(group, resource)}"}
-    if not group and resource in _OLD_NAMES:
-        names.add(resource)
-    usage = dict.fromkeys(names, ONE)
-    return Evaluator(
-        handles=lambda topic: topic.creates(group, resource),
-        tracks=names.__contains__,
-        usage=lambda _obj, _now: usage,
-    )
-
-
-# -- pods --------------------------------------------------------------------------------------
+    """Return how requests for a resource are measured: most only count what they make."""
+    measure = quotas.measure_of(group, resource)
+    if (group, resource) == ("", "pods"):
+        return Evaluator(measure=measure, handles=_handles_pods, concerns=_moves_pod)
+    if (group, resource) == ("", "services"):
+        return Evaluator(measure=measure, handles=lambda topic: topic.writes("", "services"))
+    if (group, resource) == ("", "persistentvolumeclaims"):
+        return Evaluator(
+            measure=measure, handles=lambda topic: topic.subresource in ("", "status")
+        )
+    return Evaluator(measure=measure, handles=lambda topic: topic.creates(group, resource))
 
 
 def _handles_pods(topic: Topic) -> bool:
@@ -103,104 +72,3 @@ def _moves_pod(request: Request) -> bool:
         return True
     before, after = request.old or {}, request.obj or {}
     return quota_pods.is_terminating(before) != quota_pods.is_terminating(after)
-
-
-# -- services ----------------------------------------------------------------------------------
-
-_SERVICES = ("count/services", "services", "services.nodeports", "services.loadbalancers")
-
-
-def _service_usage(service: Obj, _now: datetime) -> Amounts:
-    spec = service.get("spec") or {}
-    kind, ports = spec.get("type"), spec.get("ports") or []
-    if kind == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts") is False:
-        ports = [port for port in ports if port.get("nodePort")]
-    nodes = len(ports) if kind in ("NodePort", "LoadBalancer") else 0
-    balancers = ONE if kind == "LoadBalancer" else ZERO
-    return dict(zip(_SERVICES, (ONE, ONE, Quantity(nodes), balancers), strict=True))
-
-
-# -- claims for volumes ------------------------------------------------------------------------
-
-_CLAIMS, _STORAGE = "persistentvolumeclaims", "requests.storage"
-_OF_CLASS = ".storageclass.storage.k8s.io/"
-
-
-def _tracks_claims(name: str) -> bool:
-    exact = name in (_CLAIMS, f"count/{_CLAIMS}", _STORAGE)
-    return exact or name.endswith((_OF_CLASS + _CLAIMS, _OF_CLASS + _STORAGE))
-
-
-def _claim_usage(claim: Obj, _now: datetime) -> Amounts:
-    usage = {_CLAIMS: ONE, f"count/{_CLAIMS}": ONE}
-    storage_class, storage = _storage_class(claim), _storage(claim)
-    if storage_class:
-        usage[storage_class + _OF_CLASS + _CLAIMS] = ONE
-    if storage is not None:
-        usage[_STORAGE] = storage
-        if storage_class:
-            usage[storage_class + _OF_CLASS + _STORAGE] = storage
-    return usage
-
-
-def _storage_class(claim: Obj) -> str:
-    annotations = claim.get("metadata", {}).get("annotations") or {}
-    old = annotations.get("volume.beta.kubernetes.io/storage-class")
-    return str(old if old is not None else claim.get("spec", {}).get("storageClassName") or "")
-
-
-def _storage(claim: Obj) -> Quantity | None:
-    """Return what a claim asks for, or got if that is more, in whole bytes."""
-    asked = amounts.of(claim.get("spec") or {}, "requests").get("storage")
-    if asked is None:
-        return None
-    got = amounts.read((claim.get("status") or {}).get("allocatedResources")).get("storage")
-    return (got if got is not None and got > asked.rounded_up(0) else asked).rounded_up(0)
-
-
-def _claim_in_scope(requirement: Obj, claim: Obj) -> bool:
-    if requirement.get("scopeName") != "VolumeAttributesClass":
-        return False
-    state = claim.get("status") or {}
-    wanted = (
-        (claim.get("spec") or {}).get("volumeAttributesClassName"),
-        state.get("currentVolumeAttributesClassName"),
-        (state.get("modifyVolumeStatus") or {}).get("targetVolumeAttributesClassName"),
-    )
-    names: list[str] = list(filter(None, wanted))
-    selector = labels.from_object({"matchExpressions": [_as_expression(requirement)]})
-    if not names:
-        return selector.matches({})
-    return any(selector.matches({"VolumeAttributesClass": name}) for name in names)
-
-
-def _as_expression(requirement: Obj) -> Obj:
-    values = requirement.get("values") or []
-    key, operator = requirement["scopeName"], requirement.get("operator")
-    return {"key": key, "operator": operator, "values": values}
-
-
-_SPECIAL = {
-    "pods": Evaluator(
-        handles=_handles_pods,
-        tracks=quota_pods.tracks,
-        usage=quota_pods.usage,
-        in_scope=quota_pods.in_scope,
-        missing=quota_pods.missing,
-        concerns=_moves_pod,
-    ),
-    "services": Evaluator(
-        handles=lambda topic: topic.writes("", "services"),
-        tracks=_SERVICES.__contains__,
-        usage=_service_usage,
-    ),
-    _CLAIMS: Evaluator(
-        handles=lambda topic: topic.subresource in ("", "status"),
-        tracks=_tracks_claims,
-        usage=_claim_usage,
-        in_scope=_claim_in_scope,
-    ),
-}
-
-MEASURED = frozenset(_SPECIAL) | _OLD_NAMES
-"""Core kinds that quotas limit by other names than `count/`."""

@@ -119,7 +119,8 @@ class _Quotas:
             counter.waiting[:0] = [waiter for waiter in batch if not waiter.is_done]
 
     async def _check(self, books: Sequence[Book], batch: Sequence[_Waiter]) -> None:
-        retries = _RETRIES
+        # The first quota of each attempt is written as it was read; so many attempts write them all.
+        retries = max(_RETRIES, len(books))
         while True:
             after = _charge_all(books, batch, self._clock.now())
             failed, error = await self._write(books, after)

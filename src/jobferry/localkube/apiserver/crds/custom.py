@@ -14,11 +14,13 @@ from jobferry.localkube.apiserver.crds import (
     merging,
     publishing,
     scale,
+    weight,
 )
 from jobferry.localkube.apiserver.crds.schema import Schema, Unreadable
 from jobferry.localkube.apiserver.problems import Problem
-from jobferry.localkube.apiserver.resource import Decoded, Resource, Subresource
+from jobferry.localkube.apiserver.resource import Resource, Subresource
 from jobferry.localkube.apiserver.strategy import Strategy
+from jobferry.localkube.apiserver.types.codec import Decoded
 from jobferry.localkube.apiserver.validation import metadata, names
 from jobferry.objects import Obj
 from jobferry.objects.gotext import quote
@@ -47,6 +49,8 @@ class Custom:
 
     def __init__(self, crd: Obj, version: str) -> None:
         self.crd = crd
+        self.is_cold = True
+        """No object was checked yet: the schema is compiled with the first, which takes its time."""
         self.version = version_of(crd, version)
         spec = crd["spec"]
         self.kind: str = spec["names"]["kind"]
@@ -134,7 +138,9 @@ class Custom:
         found += self._scale_problems(obj)
         found += self.schema.embedded_problems(obj)
         found += self.schema.list_problems(obj)
-        return found + self._rule_problems(found, obj, None)
+        found += self._rule_problems(found, obj, None)
+        self.is_cold = False
+        return found
 
     def check_update(self, new: Obj, old: Obj) -> list[Problem]:
         """Find what is wrong with a changed object; what did not change is let pass."""
@@ -145,7 +151,9 @@ class Custom:
         found += self._scale_problems(new)
         found += self.schema.embedded_problems(new)
         found += self._new_duplicates(new, old)
-        return found + self._rule_problems(found, new, old)
+        found += self._rule_problems(found, new, old)
+        self.is_cold = False
+        return found
 
     def check_status(self, new: Obj, old: Obj) -> list[Problem]:
         """Find what is wrong with a changed status."""
@@ -240,6 +248,7 @@ def strategies(custom: Custom) -> tuple[Strategy, Strategy]:
         field_names=field_names,
         unknown_field=custom.unknown_field(),
         unconditional_update=False,
+        weight=weight.of(custom.schema.raw),
         reset_fields=("status",) if custom.has_status else (),
     )
     state = Strategy(
@@ -286,7 +295,7 @@ def resource(crd: Obj, version: str) -> Resource:
         group=spec["group"],
         version=version,
         kind=accepted["kind"],
-        plural=accepted["plural"],
+        plural=definition.resource_name(crd)[1],
         singular=accepted["singular"],
         namespaced=custom.namespaced,
         strategy=main,
@@ -302,6 +311,8 @@ def resource(crd: Obj, version: str) -> Resource:
         load=_loading(crd, converter, custom) if differs or _was_changed(crd) else None,
         save=_conversion(converter, Custom(crd, stored)) if differs else None,
         schema=publishing.schema_of(custom.version),
+        deprecation=definition.deprecation(crd, custom.version),
+        is_cold=lambda: custom.is_cold,
     )
 
 

@@ -1,19 +1,24 @@
 """The kind CustomResourceDefinition itself: defaults, what is kept on updates, what is checked."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from jobferry.localkube.apiserver import problems
 from jobferry.localkube.apiserver.crds import conversion
 from jobferry.localkube.apiserver.problems import Problem
-from jobferry.localkube.apiserver.strategy import Strategy
+from jobferry.localkube.apiserver.strategy import HEAVY, Strategy
 from jobferry.localkube.apiserver.validation import metadata, names
+from jobferry.localkube.apiserver.version_order import rank
 from jobferry.objects import Obj
 from jobferry.objects.gotext import quote
 
 APPROVED = "api-approved.kubernetes.io"
 _SEE = "see https://github.com/kubernetes/enhancements/pull/1111"
 _IMMUTABLE = "field is immutable"
+_TOO_COSTLY = (
+    "kube-apiserver refuses this rule, because evaluating it could cost too much: give the lists, maps and "
+    "texts that it looks at a maxItems, maxProperties or maxLength"
+)
 
 
 def default(crd: Obj) -> None:
@@ -42,6 +47,32 @@ def storage_version(crd: Obj) -> str:
     """Return the version that objects are stored in, or an empty text."""
     versions = crd["spec"].get("versions") or ()
     return next((each.get("name", "") for each in versions if each.get("storage")), "")
+
+
+def deprecation(crd: Obj, version: Obj) -> str:
+    """Return the warning that users of a deprecated version get; nothing if it is not."""
+    if not version.get("deprecated"):
+        return ""
+    if version.get("deprecationWarning") is not None:
+        return str(version["deprecationWarning"])
+    group, kind = crd["spec"]["group"], crd["spec"]["names"]["kind"]
+    better = [
+        each["name"]
+        for each in crd["spec"]["versions"]
+        if each.get("served") and not each.get("deprecated")
+    ]
+    best = min([version["name"], *better], key=rank)
+    use = f"; use {group}/{best} {kind}" if best != version["name"] else ""
+    return f"{group}/{version['name']} {kind} is deprecated{use}"
+
+
+def resource_name(crd: Obj) -> tuple[str, str]:
+    """Return the group and the plural of what is defined.
+
+    They are those in its own name and never change, whatever somebody writes to the status: no two definitions
+    have them in common.
+    """
+    return crd["spec"]["group"], crd["spec"]["names"]["plural"]
 
 
 def _remember_storage(crd: Obj) -> None:
@@ -248,19 +279,26 @@ def _unknown_formats(crd: Obj) -> list[str]:
     return found
 
 
+def _costly_rules(crd: Obj) -> Iterator[str]:
+    from jobferry.localkube.apiserver.crds import costs  # noqa: PLC0415 (heavy)
+
+    for index, version in enumerate((crd.get("spec") or {}).get("versions") or ()):
+        schema = (version.get("schema") or {}).get("openAPIV3Schema") or {}
+        path = f"spec.versions[{index}].schema.openAPIV3Schema"
+        for rule in costs.too_costly(schema, path):
+            yield f"{rule}: {_TOO_COSTLY}"
+
+
 def warn_create(crd: Obj) -> Sequence[str]:
-    """Warn of formats that nobody checks."""
-    return [f"unrecognized format {quote(form)}" for form in _unknown_formats(crd)]
+    """Warn of formats that nobody checks, and of rules that a real server refuses."""
+    formats = [f"unrecognized format {quote(form)}" for form in _unknown_formats(crd)]
+    return [*formats, *_costly_rules(crd)]
 
 
 def warn_update(new: Obj, old: Obj) -> Sequence[str]:
-    """Warn of formats that nobody checks, where they are new."""
-    known = set(_unknown_formats(old))
-    return [
-        f"unrecognized format {quote(form)}"
-        for form in _unknown_formats(new)
-        if form not in known
-    ]
+    """Warn of the same, where it is new."""
+    known = set(warn_create(old))
+    return [warning for warning in warn_create(new) if warning not in known]
 
 
 def _is_held(_crd: Obj) -> bool:
@@ -300,6 +338,7 @@ STRATEGY = Strategy(
     unconditional_update=False,
     held=_is_held,
     mark_deleted=_mark_deleted,
+    weight=HEAVY,
     reset_fields=("status",),
 )
 """How definitions are made and changed."""

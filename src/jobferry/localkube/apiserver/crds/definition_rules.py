@@ -8,8 +8,8 @@ from jobferry.localkube.apiserver.crds import (
     conversion,
     default_rules,
     internal,
-    paths,
     patterns,
+    schema_paths,
     schema_rules,
     structural,
 )
@@ -312,8 +312,8 @@ def _selectable(
             found.append(problems.required(at))
             continue
         try:
-            target = paths.follow(given, schema, brackets=False)
-        except paths.BadPath as error:
+            target = schema_paths.follow(given, schema, brackets=False)
+        except schema_paths.BadPath as error:
             found.append(problems.invalid(at, given, f"is an invalid path: {error}"))
             continue
         if target.root == "metadata":

@@ -9,9 +9,12 @@ import re
 import sys
 import unicodedata
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from jobferry import errors
-from jobferry.localkube.apiserver.crds.linear import Expression, TooLarge
+
+if TYPE_CHECKING:
+    from jobferry.localkube.apiserver.crds.linear import Expression
 
 MOST_REPEATS = 1000
 
@@ -52,20 +55,35 @@ class Untranslatable(errors.BadInput):
     hint = "Write it without the construct named."
 
 
+class _OtherPython(Exception):
+    """The private parts of `re` are not those that we know."""
+
+
 def _bad(code: str, what: str) -> BadPattern:
     return BadPattern(f"error parsing regexp: {code}: `{what}`")
 
 
 @lru_cache(maxsize=4096)
-def compiled(pattern: str) -> Expression:
+def compiled(pattern: str) -> "Expression":
     """Return a Go pattern, ready for use; raises `BadPattern` or `Untranslatable`."""
     text = _Translator(pattern).whole()
     try:
-        return Expression(text)
-    except (re.error, OverflowError, RecursionError, TooLarge) as error:
+        return _expression(text)
+    except (re.error, OverflowError, RecursionError, ValueError, _OtherPython) as error:
         raise Untranslatable(
             f"this server cannot evaluate the regular expression: {error}"
         ) from error
+
+
+def _expression(text: str) -> "Expression":
+    """Make it ready; a Python in which `re` has other private parts than those that `linear` knows has no patterns."""
+    try:
+        from jobferry.localkube.apiserver.crds.linear import Expression  # noqa: PLC0415 (may fail)
+
+        return Expression(text)
+    except (ImportError, AttributeError, TypeError) as error:
+        version = f"{sys.version_info.major}.{sys.version_info.minor}"
+        raise _OtherPython(f"not known with Python {version} ({error})") from error
 
 
 def problem(pattern: str) -> str | None:

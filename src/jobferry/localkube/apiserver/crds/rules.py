@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jobferry.localkube.apiserver import problems
-from jobferry.localkube.apiserver.crds import correlation, paths, pruning
+from jobferry.localkube.apiserver.crds import correlation, pruning, schema_paths
 from jobferry.localkube.apiserver.crds.cel import (
     calls,
     compiler,
@@ -95,8 +95,8 @@ def compile_rule(rule: Obj, schema: Obj, type_: Type) -> Rule:
     path = ""
     if rule.get("fieldPath"):
         try:
-            path = paths.follow(rule["fieldPath"], schema).shown
-        except paths.BadPath:
+            path = schema_paths.follow(rule["fieldPath"], schema).shown
+        except schema_paths.BadPath:
             path = ""
     return Rule(
         text=rule["rule"].strip(),

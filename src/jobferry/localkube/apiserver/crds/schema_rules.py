@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from jobferry.localkube.apiserver import problems
-from jobferry.localkube.apiserver.crds import internal, paths, pruning, rules
+from jobferry.localkube.apiserver.crds import internal, pruning, rules, schema_paths
 from jobferry.localkube.apiserver.crds.cel import declared
 from jobferry.localkube.apiserver.problems import Problem
 from jobferry.objects import Obj
@@ -319,8 +319,8 @@ def _rule_shape(schema: Obj, rule: Obj, at: str) -> list[Problem]:
         found.append(problems.invalid(f"{at}.fieldPath", path, "must not contain line breaks"))
     if path:
         try:
-            paths.follow(path, schema)
-        except paths.BadPath:
+            schema_paths.follow(path, schema)
+        except schema_paths.BadPath:
             found.append(problems.invalid(f"{at}.fieldPath", path, "must be a valid path"))
     return found
 

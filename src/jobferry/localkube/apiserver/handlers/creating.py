@@ -12,7 +12,7 @@ from jobferry.localkube.apiserver.resource import Resource
 async def create(backend: Backend, call: Call, resource: Resource) -> Answer:
     """Create what the body holds."""
     wanted = write_options(call.query, kind="CreateOptions")
-    obj = decoding.whole(call, resource, wanted.validation)
+    obj = await decoding.whole(backend, call, resource, wanted.validation)
     name = obj["metadata"].get("name", "")
     namespace = call.target.namespace
     if not namespace and (resource.group, resource.plural) == ("", "namespaces"):
@@ -26,13 +26,14 @@ async def create(backend: Backend, call: Call, resource: Resource) -> Answer:
         options=wanted,
         now=backend.clock.now(),
     )
-    return answer(backend, call, resource, await writing.create(backend, intent, obj), 201)
+    written = await writing.create(backend, intent, obj)
+    return await answer(backend, call, resource, written, 201)
 
 
-def answer(
+async def answer(
     backend: Backend, call: Call, resource: Resource, written: Written, code: int
 ) -> Answer:
     """Answer with what a write led to."""
     if written.entry is not None:
-        return rendering.stored(call, resource, code, written.entry, backend.clock)
+        return await rendering.stored(backend, call, resource, code, written.entry)
     return rendering.one(call, resource, code, written.obj, backend.clock)

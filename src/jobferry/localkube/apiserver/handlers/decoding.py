@@ -5,14 +5,16 @@ from typing import Any
 import orjson
 
 from jobferry.localkube.apiserver import status
+from jobferry.localkube.apiserver.handlers import pacing
+from jobferry.localkube.apiserver.handlers.backend import Backend
 from jobferry.localkube.apiserver.managed.updating import forgets
 from jobferry.localkube.apiserver.requests import body, yaml_document
 from jobferry.localkube.apiserver.requests.accept import PROTOBUF, YAML
 from jobferry.localkube.apiserver.requests.call import Call
 from jobferry.localkube.apiserver.requests.options import IGNORE, STRICT
-from jobferry.localkube.apiserver.resource import Codec, Decoded, Resource
+from jobferry.localkube.apiserver.resource import Codec, Resource
 from jobferry.localkube.apiserver.types import duplicates, protobuf, tables
-from jobferry.localkube.apiserver.types.codec import BuiltIn
+from jobferry.localkube.apiserver.types.codec import BuiltIn, Decoded
 from jobferry.localkube.apiserver.types.messages import Malformed
 from jobferry.objects import Obj
 
@@ -63,8 +65,29 @@ def decode(
     return known(call, decoded, repeated, validation, handled, yaml=media_type == YAML)
 
 
-def whole(call: Call, resource: Resource, validation: str) -> Obj:
+async def posted(
+    backend: Backend,
+    call: Call,
+    api_version: str,
+    kind: str,
+    validation: str,
+    *,
+    also: str = "",
+) -> Obj:
+    """Return the object of a built-in kind that a body holds, as `decode` does."""
+    codec = BuiltIn(api_version, kind)
+    return await pacing.computed(
+        backend, len(call.body), decode, call, codec, api_version, kind, validation, also=also
+    )
+
+
+async def whole(backend: Backend, call: Call, resource: Resource, validation: str) -> Obj:
     """Return the object of a resource that a body holds, with its defaults filled in."""
+    work = pacing.work_of(resource, len(call.body))
+    return await pacing.computed(backend, work, _whole, call, resource, validation)
+
+
+def _whole(call: Call, resource: Resource, validation: str) -> Obj:
     obj = decode(call, resource.codec, resource.api_version, resource.kind, validation)
     obj.setdefault("metadata", {})
     resource.strategy.default(obj)

@@ -2,11 +2,18 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
+from jobferry.clock import span
 from jobferry.localkube.apiserver import status
 from jobferry.localkube.apiserver.admission.request import DELETE
-from jobferry.localkube.apiserver.handlers import decoding, reading, rendering, selection
+from jobferry.localkube.apiserver.handlers import (
+    decoding,
+    pacing,
+    reading,
+    rendering,
+    selection,
+)
 from jobferry.localkube.apiserver.handlers.backend import Backend
 from jobferry.localkube.apiserver.handlers.intent import Intent
 from jobferry.localkube.apiserver.requests import body, options
@@ -16,10 +23,9 @@ from jobferry.localkube.apiserver.requests.options import DeleteOptions, WriteOp
 from jobferry.localkube.apiserver.resource import Resource
 from jobferry.localkube.apiserver.storage import errors
 from jobferry.localkube.apiserver.storage.entry import Entry
-from jobferry.localkube.apiserver.times import timestamp
 from jobferry.localkube.apiserver.types import codec, protobuf
 from jobferry.objects import Obj
-from jobferry.objects.equality import same
+from jobferry.objects.times import timestamp
 
 ORPHAN_FINALIZER = "orphan"
 FOREGROUND_FINALIZER = "foregroundDeletion"
@@ -28,7 +34,9 @@ DELETE_OPTIONS = "DeleteOptions"
 
 async def delete(backend: Backend, call: Call, resource: Resource) -> Answer:
     """Delete one object."""
-    wanted = read_options(call)
+    wanted = await read_options(backend, call)
+    if why := resource.strategy.undeletable.get(call.target.name):
+        raise status.forbidden(resource.group, resource.plural, call.target.name, why)
     intent = intent_for(backend, call, resource, call.target.name, wanted)
     _warn(intent, wanted)
     deleted = await delete_object(backend, intent, wanted)
@@ -42,11 +50,12 @@ async def delete(backend: Backend, call: Call, resource: Resource) -> Answer:
 
 async def delete_collection(backend: Backend, call: Call, resource: Resource) -> Answer:
     """Delete all objects that are selected."""
-    wanted = read_options(call)
+    wanted = await read_options(backend, call)
     listing = options.list_options(call.query)
     matches = selection.matcher(resource, listing)
     page = await reading.read_page(backend, resource, call.target.namespace, listing, matches)
     _warn(intent_for(backend, call, resource, "", wanted), wanted)
+    done = pacing.Slice()
     for entry in page.entries:
         meta = rendering.decoded(entry)["metadata"]
         intent = intent_for(backend, call, resource, meta["name"], wanted)
@@ -57,14 +66,21 @@ async def delete_collection(backend: Backend, call: Call, resource: Resource) ->
         except status.StatusError as error:
             if error.reason != "NotFound":
                 raise
+        if done.is_full(len(entry.value)):
+            await pacing.others()
+    await backend.door.settled()  # others may have deleted some, a moment ago
     meta = reading.list_meta(resource, call.target.namespace, page)
-    return rendering.many(call, resource, page.entries, meta, backend.clock)
+    return await rendering.many(backend, call, resource, page.entries, meta)
 
 
-def read_options(call: Call) -> DeleteOptions:
+async def read_options(backend: Backend, call: Call) -> DeleteOptions:
     """Read how to delete, from the body if there is one."""
     if not call.body:
         return options.delete_options(call.query)
+    return await pacing.computed(backend, len(call.body), _read_options, call)
+
+
+def _read_options(call: Call) -> DeleteOptions:
     media_type = body.check_readable(call.headers.get("content-type", ""))
     try:
         parsed = _parsed(call.body, media_type)
@@ -129,7 +145,7 @@ async def delete_object(backend: Backend, intent: Intent, wanted: DeleteOptions)
     """Delete an object, or mark it if something has to happen first."""
     resource = intent.resource
     while True:
-        entry = backend.storage.accepted(intent.key)
+        entry = backend.door.newest(intent.key)
         if entry is None:
             raise status.not_found(resource.group, resource.plural, intent.name)
         check_preconditions(intent, entry, wanted)
@@ -144,34 +160,25 @@ async def _delete_entry(
     backend: Backend, intent: Intent, entry: Entry, wanted: DeleteOptions
 ) -> Deleted:
     resource = intent.resource
-    old = rendering.current(resource, entry)
-    obj = rendering.private(resource, entry)
+    size = len(entry.value)
+    old = await pacing.computed(backend, size, rendering.current, resource, entry)
+    obj = await pacing.computed(backend, size, rendering.private, resource, entry)
     await backend.admission.admit(intent.request(DELETE, None, old))
     plan = _plan(intent, obj, wanted)
     if plan.pending:
+        await backend.door.settled()
         return Deleted(old, at_once=False)
     await backend.admission.validate(intent.request(DELETE, None, old))
-    if plan.stays:
-        if same(obj, old) or intent.options.dry_run:
-            return Deleted(obj, at_once=False)
-        stored = await backend.storage.put(
-            entry.key, lambda revision: resource.encode(obj, revision), expected=entry.revision
-        )
-        return Deleted(rendering.current(resource, stored), at_once=False)
-    if not intent.options.dry_run:
-        await _remove(backend, resource, entry, obj)
+    dry_run = intent.options.dry_run
+    # What goes gracefully is marked first, also when it has no time left.
+    if plan.stays or resource.strategy.grace_period is not None:
+        stored = await backend.door.replace(resource, entry, old, obj, dry_run=dry_run)
+        entry = stored or entry
+        if plan.stays:
+            shown = obj if stored is None else rendering.current(resource, stored)
+            return Deleted(shown, at_once=False)
+    await backend.door.remove(resource, entry, obj, dry_run=dry_run)
     return Deleted(obj, at_once=True)
-
-
-async def _remove(backend: Backend, resource: Resource, entry: Entry, obj: Obj) -> None:
-    """Delete an object now. What goes gracefully is marked first, also when it has no time left."""
-    if resource.strategy.grace_period is not None:
-        entry = await backend.storage.put(
-            entry.key, lambda revision: resource.encode(obj, revision), expected=entry.revision
-        )
-    await backend.storage.delete(
-        entry.key, lambda revision: resource.encode(obj, revision), expected=entry.revision
-    )
 
 
 @dataclass(slots=True)
@@ -224,7 +231,7 @@ def _plan_held(
 
 def _mark(meta: Obj, grace: int, now: datetime) -> None:
     """Mark an object as deleted, `grace` seconds from now."""
-    when = timestamp(now + timedelta(seconds=grace))
+    when = timestamp(now + span(grace))
     if not meta.get("deletionTimestamp"):
         if meta.get("generation", 0) > 0:
             meta["generation"] += 1
@@ -245,7 +252,7 @@ def _shorten(meta: Obj, wanted: int | None, now: datetime) -> int | None:
     if wanted >= running:
         return None
     when = datetime.fromisoformat(meta["deletionTimestamp"])
-    when += timedelta(seconds=wanted - running)
+    when += span(wanted - running)
     if when < now:
         when, wanted = now, min(wanted, 1)
     meta["deletionTimestamp"] = timestamp(when)

@@ -5,7 +5,7 @@ from functools import partial
 from jobferry import log
 from jobferry.localkube.apiserver import status
 from jobferry.localkube.apiserver.access.attributes import Attributes
-from jobferry.localkube.apiserver.handlers import conversing, places
+from jobferry.localkube.apiserver.handlers import conversing, pod_containers
 from jobferry.localkube.apiserver.handlers.backend import Backend
 from jobferry.localkube.apiserver.nodes import NodeConnector, NodeRefused, Streams
 from jobferry.localkube.apiserver.requests import channels, pod_options
@@ -33,18 +33,18 @@ async def attach(backend: Backend, call: Call, resource: Resource) -> Answer:
 def _connected(backend: Backend, call: Call, *, attaches: bool) -> Answer:
     options = pod_options.talk_options(call.query)
     _check_may_create(backend, call)
-    pod = places.pod_of(backend, call)
-    container = places.container_of(pod, pod_options.container(call.query))
+    pod = pod_containers.pod_of(backend, call)
+    container = pod_containers.container_of(pod, pod_options.container(call.query))
     if not pod["spec"].get("nodeName"):
         name = pod["metadata"]["name"]
         raise status.bad_request(f"pod {name} does not have a host assigned")
-    connector = places.connector_of(backend, pod)
+    connector = pod_containers.connector_of(backend, pod)
     if call.protocols is None:
         raise _no_websocket(call)
     protocol = channels.choose(call.protocols)
     if connector is None and protocol is not channels.V5:
         # Older protocols are spoken by the node itself, so there is nobody who could speak them.
-        raise StatusError(500, "", f"error dialing backend: {places.unreachable(pod)}")
+        raise StatusError(500, "", f"error dialing backend: {pod_containers.unreachable(pod)}")
     process = partial(_run, connector, pod, container, options, attaches)
     return Answer(
         101,
@@ -95,7 +95,7 @@ async def _run(
 ) -> Obj:
     """Run a process to its end and return how it ended, in the words of a server and its kubelet."""
     if connector is None:
-        return _failed(f"error sending request: {places.unreachable(pod)}")
+        return _failed(f"error sending request: {pod_containers.unreachable(pod)}")
     if not (options.stdin or options.stdout or options.stderr):
         return _not_upgraded("you must specify at least 1 of stdin, stdout, stderr")
     if not attaches and not options.command:

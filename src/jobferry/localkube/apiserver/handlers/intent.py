@@ -6,9 +6,11 @@ from typing import Self
 
 from jobferry.localkube.apiserver.access.attributes import Attributes
 from jobferry.localkube.apiserver.admission.request import Request
+from jobferry.localkube.apiserver.handlers import pacing
 from jobferry.localkube.apiserver.requests.call import Call
 from jobferry.localkube.apiserver.requests.options import WriteOptions, manager_from_agent
 from jobferry.localkube.apiserver.resource import Resource
+from jobferry.localkube.apiserver.storage.entry import Entry
 from jobferry.localkube.apiserver.strategy import Strategy
 from jobferry.objects import Obj
 
@@ -60,6 +62,11 @@ class Intent:
         """Who owns what this write sets."""
         agent = self.call.headers.get("user-agent", "")
         return self.options.manager or manager_from_agent(agent)
+
+    def work(self, entry: Entry | None = None) -> int:
+        """Return how much work its object is: what was sent, and what is there."""
+        there = 0 if entry is None else len(entry.value)
+        return pacing.work_of(self.resource, len(self.call.body), there)
 
     def access(self, verb: str) -> Attributes:
         """Return what its author has to be allowed for a verb."""

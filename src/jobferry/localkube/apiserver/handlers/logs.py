@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 from functools import partial
 
 from jobferry.localkube.apiserver import status
-from jobferry.localkube.apiserver.handlers import conversing, places
+from jobferry.localkube.apiserver.handlers import conversing, pod_containers
 from jobferry.localkube.apiserver.handlers.backend import Backend
 from jobferry.localkube.apiserver.identity.authenticate import without_bearer
 from jobferry.localkube.apiserver.nodes import LogOptions, NodeConnector, NodeRefused
@@ -25,13 +25,13 @@ async def read_log(backend: Backend, call: Call, resource: Resource) -> Answer:
     """Answer with the log of a container."""
     accept.check_text(call.headers.get("accept", ""))
     wanted = pod_options.log_options(call.query, call.target.name)
-    pod = places.pod_of(backend, call)
-    container = places.container_of(pod, pod_options.container(call.query))
+    pod = pod_containers.pod_of(backend, call)
+    container = pod_containers.container_of(pod, pod_options.container(call.query))
     if not pod["spec"].get("nodeName"):
         return Answer(204, content_type="")
-    connector = places.connector_of(backend, pod)
+    connector = pod_containers.connector_of(backend, pod)
     if connector is None:
-        raise StatusError(500, "", f"cannot read the log: {places.unreachable(pod)}")
+        raise StatusError(500, "", f"cannot read the log: {pod_containers.unreachable(pod)}")
     protocol = None if call.protocols is None else _protocol(call.protocols)
     log = await _Log.opened(connector, pod, container, wanted)
     if protocol is None:

@@ -7,7 +7,7 @@ from jobferry.localkube.apiserver import status
 from jobferry.localkube.apiserver.handlers import (
     creating,
     decoding,
-    misfits,
+    patch_refusals,
     rendering,
     writing,
 )
@@ -18,9 +18,10 @@ from jobferry.localkube.apiserver.managed.updating import forgets
 from jobferry.localkube.apiserver.requests import body, yaml_document
 from jobferry.localkube.apiserver.requests.call import Answer, Call
 from jobferry.localkube.apiserver.requests.options import IGNORE, STRICT, write_options
-from jobferry.localkube.apiserver.resource import Decoded, Resource
+from jobferry.localkube.apiserver.resource import Resource
 from jobferry.localkube.apiserver.storage.entry import Entry
 from jobferry.localkube.apiserver.types import conversion, duplicates
+from jobferry.localkube.apiserver.types.codec import Decoded
 from jobferry.objects import (
     Obj,
     json_patch,
@@ -44,7 +45,8 @@ async def patch(backend: Backend, call: Call, resource: Resource) -> Answer:
     intent, transform, applies = intended(backend, call, resource)
     may_create = applies and not call.target.subresource
     written = await writing.update(backend, intent, transform, may_create=may_create)
-    return creating.answer(backend, call, resource, written, 201 if written.created else 200)
+    code = 201 if written.created else 200
+    return await creating.answer(backend, call, resource, written, code)
 
 
 def intended(
@@ -86,13 +88,13 @@ def _change(intent: Intent, media_type: str) -> writing.Transform:
 
         def misfit(why: str, *, has_misfits: bool = False) -> status.StatusError:
             if strategic:
-                return misfits.refused(
-                    misfits.patch_text(parsed, rendering.current(resource, entry)), why
+                return patch_refusals.refused(
+                    patch_refusals.patch_text(parsed, rendering.current(resource, entry)), why
                 )
-            shown = misfits.patched_text(resource, entry, change)
+            shown = patch_refusals.patched_text(resource, entry, change)
             # Of several, the first in the text is told.
-            told = misfits.first(resource, shown) if has_misfits else ""
-            return misfits.refused(shown, told or why)
+            told = patch_refusals.first(resource, shown) if has_misfits else ""
+            return patch_refusals.refused(shown, told or why)
 
         new = _decoded(intent, patched, repeated, misfit, strategic=strategic)
         _settle(intent, new)
@@ -141,7 +143,7 @@ def _decoded(
     try:
         decoded = _read(resource, patched, converted=strategic)
     except status.StatusError as error:
-        why = misfits.words_of(resource, error)
+        why = patch_refusals.words_of(resource, error)
         if strategic:
             why = conversion.misfit(resource.api_version, resource.kind, patched) or why
         raise misfit(why, has_misfits=True) from error
@@ -203,7 +205,7 @@ def _apply(intent: Intent) -> writing.Transform:
             # What fits the shape and is unknown all the same goes without a word.
             new = _read(resource, merged, converted=True).obj
         except status.StatusError as error:
-            raise misfits.not_applied(resource, config, merged, error) from error
+            raise patch_refusals.not_applied(resource, config, merged, error) from error
         new.setdefault("metadata", {})
         resource.strategy.default(new)
         _settle(intent, new)

@@ -1,6 +1,7 @@
 """What happens to pods besides reading and writing them: they are bound to nodes, and evicted."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
@@ -18,10 +19,9 @@ from jobferry.localkube.apiserver.requests.options import (
 from jobferry.localkube.apiserver.resource import Resource
 from jobferry.localkube.apiserver.storage import errors
 from jobferry.localkube.apiserver.storage.entry import Entry
-from jobferry.localkube.apiserver.times import timestamp
-from jobferry.localkube.apiserver.types.codec import BuiltIn
 from jobferry.localkube.apiserver.validation import names
 from jobferry.objects import Obj, conditions, labels
+from jobferry.objects.times import timestamp
 
 _SUCCESS = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
 _FINISHED = ("Succeeded", "Failed")
@@ -30,9 +30,7 @@ _FINISHED = ("Succeeded", "Failed")
 async def bind(backend: Backend, call: Call, resource: Resource) -> Answer:
     """Assign a pod to a node, once."""
     wanted = write_options(call.query, kind="CreateOptions")
-    binding = decoding.decode(
-        call, BuiltIn("v1", "Binding"), "v1", "Binding", wanted.validation
-    )
+    binding = await decoding.posted(backend, call, "v1", "Binding", wanted.validation)
     meta = binding.setdefault("metadata", {})
     name = call.target.name if call.target.name_in_path else meta.get("name", "")
     asked = replace(Intent.of(call, resource, wanted, backend.clock.now()), name=name)
@@ -61,17 +59,12 @@ def _binding_problems(target: Obj) -> list[problems.Problem]:
 
 async def _rewrite(backend: Backend, intent: Intent, change: Callable[[Entry], Obj]) -> None:
     """Store what `change` makes of a pod, as it is; begin again if somebody else was quicker."""
-    while (entry := backend.storage.accepted(intent.key)) is not None:
-        new = change(entry)
-        if intent.options.dry_run:
+    dry_run = intent.options.dry_run
+    while (entry := backend.door.newest(intent.key)) is not None:
+        old, new = rendering.decoded(entry), change(entry)
+        with suppress(errors.Conflict):
+            await backend.door.replace(intent.resource, entry, old, new, dry_run=dry_run)
             return
-        try:
-            await backend.storage.put(
-                entry.key, partial(intent.resource.encode, new), expected=entry.revision
-            )
-        except errors.Conflict:
-            continue  # somebody else changed it: look again
-        return
     raise status.not_found("", "pods", intent.name)
 
 
@@ -107,13 +100,8 @@ def _assigned(intent: Intent, entry: Entry, binding: Obj) -> Obj:
 async def evict(backend: Backend, call: Call, resource: Resource) -> Answer:
     """Delete a pod, unless a disruption budget speaks against it."""
     wanted = write_options(call.query, kind="CreateOptions")
-    eviction = decoding.decode(
-        call,
-        BuiltIn("policy/v1", "Eviction"),
-        "policy/v1",
-        "Eviction",
-        wanted.validation,
-        also="policy/v1beta1",
+    eviction = await decoding.posted(
+        backend, call, "policy/v1", "Eviction", wanted.validation, also="policy/v1beta1"
     )
     name = call.target.name
     posted = Intent.of(call, resource, wanted, backend.clock.now())
@@ -130,7 +118,7 @@ async def evict(backend: Backend, call: Call, resource: Resource) -> Answer:
         resource_version=asked.get("resourceVersion"),
     )
     intent = deleting.intent_for(backend, call, resource, name, needs)
-    entry = backend.storage.accepted(intent.key)
+    entry = backend.door.newest(intent.key)
     if entry is None:
         raise status.not_found("", "pods", name)
     if not _is_free_to_go(rendering.decoded(entry)):
@@ -153,7 +141,7 @@ async def _charge_budget(backend: Backend, intent: Intent, pod: Obj) -> None:
     budgets = backend.registry.get("policy", "v1", "poddisruptionbudgets")
     found = [
         entry
-        for entry in backend.storage.range(budgets.range_prefix(intent.namespace)).entries
+        for entry in backend.door.newest_below(budgets.range_prefix(intent.namespace))
         if labels.from_object(rendering.decoded(entry)["spec"].get("selector")).matches(
             pod["metadata"].get("labels") or {}
         )
@@ -184,12 +172,8 @@ async def _charge_budget(backend: Backend, intent: Intent, pod: Obj) -> None:
         raise error
     state["disruptionsAllowed"] = allowed - 1
     state.setdefault("disruptedPods", {})[intent.name] = timestamp(intent.now)
-    if not intent.options.dry_run:
-        await backend.storage.put(
-            found[0].key,
-            lambda revision: budgets.encode(budget, revision),
-            expected=found[0].revision,
-        )
+    old, dry_run = rendering.decoded(found[0]), intent.options.dry_run
+    await backend.door.replace(budgets, found[0], old, budget, dry_run=dry_run)
 
 
 def _disrupted(intent: Intent, entry: Entry) -> Obj:

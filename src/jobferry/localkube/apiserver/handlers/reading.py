@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from jobferry.clock import Seconds, timeout
+from jobferry.clock import timeout
 from jobferry.localkube.apiserver import status
-from jobferry.localkube.apiserver.handlers import rendering, selection
+from jobferry.localkube.apiserver.handlers import pacing, rendering, selection
 from jobferry.localkube.apiserver.handlers.backend import Backend
 from jobferry.localkube.apiserver.handlers.selection import Matches
 from jobferry.localkube.apiserver.requests import continuing, options
@@ -14,9 +14,6 @@ from jobferry.localkube.apiserver.resource import Resource
 from jobferry.localkube.apiserver.storage import errors
 from jobferry.localkube.apiserver.storage.entry import Entry
 from jobferry.objects import Obj
-
-WAIT_FOR_VERSION: Seconds = 3.0
-"""How long a list waits for a version that is not there yet."""
 
 _INCONSISTENT = (
     "The provided continue parameter is too old to display a consistent list result. You can start a"
@@ -46,7 +43,7 @@ async def get(backend: Backend, call: Call, resource: Resource) -> Answer:
         raise status.StatusError(500, "", str(error)) from error
     await wait_for(backend, revision)
     entry = find(backend, resource, call.target.namespace, call.target.name)
-    return rendering.stored(call, resource, 200, entry, backend.clock)
+    return await rendering.stored(backend, call, resource, 200, entry)
 
 
 def find(backend: Backend, resource: Resource, namespace: str, name: str) -> Entry:
@@ -63,7 +60,7 @@ async def list_objects(backend: Backend, call: Call, resource: Resource) -> Answ
     matches = selection.matcher(resource, wanted)
     page = await read_page(backend, resource, call.target.namespace, wanted, matches)
     meta = list_meta(resource, call.target.namespace, page)
-    return rendering.many(call, resource, page.entries, meta, backend.clock)
+    return await rendering.many(backend, call, resource, page.entries, meta)
 
 
 async def read_page(
@@ -82,15 +79,17 @@ async def read_page(
     limit = 0 if wanted.resource_version == "0" else max(wanted.limit, 0)
     if is_one and at is None:
         entry = backend.storage.get(f"{prefix}{name}")
-        found = [entry] if entry and matches and matches(_object(resource, entry)) else []
-        return Page(found, backend.storage.revision)
+        revision, found = backend.storage.revision, [entry] if entry else []
+        if matches is not None:
+            found = await selection.selected(backend, resource, found, matches, pacing.Slice())
+        return Page(found, revision)
     try:
-        return _collect(backend, resource, prefix, start, at, limit, matches)
+        return await _collect(backend, resource, prefix, start, at, limit, matches)
     except errors.Compacted as error:
         raise _too_old(prefix, start) from error
 
 
-def _collect(
+async def _collect(
     backend: Backend,
     resource: Resource,
     prefix: str,
@@ -101,11 +100,12 @@ def _collect(
 ) -> Page:
     """Read until `limit` selected objects are found."""
     found: list[Entry] = []
+    done = pacing.Slice()
     while True:
         part = backend.storage.range(prefix, start=start, limit=limit, at=at)
         entries = part.entries
         if matches is not None:
-            entries = [each for each in entries if matches(_object(resource, each))]
+            entries = await selection.selected(backend, resource, entries, matches, done)
         room = limit - len(found) if limit else len(entries)
         cut = entries[room:]
         found += entries[:room] if found or cut else entries
@@ -147,7 +147,7 @@ async def wait_for(backend: Backend, revision: int) -> None:
     if revision <= backend.storage.revision:
         return
     try:
-        async with timeout(backend.clock, WAIT_FOR_VERSION):
+        async with timeout(backend.clock, backend.timeouts.version):
             await backend.storage.wait_for(revision)
     except TimeoutError:
         newest = backend.storage.revision
@@ -170,10 +170,6 @@ def list_meta(resource: Resource, namespace: str, page: Page) -> Obj:
         if page.remaining is not None:
             meta["remainingItemCount"] = page.remaining
     return meta
-
-
-def _object(resource: Resource, entry: Entry) -> Obj:
-    return rendering.current(resource, entry)
 
 
 def _too_old(prefix: str, start: str) -> status.StatusError:

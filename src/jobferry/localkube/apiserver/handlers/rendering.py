@@ -1,6 +1,6 @@
 """Objects in the form that the client asked for."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -8,8 +8,9 @@ import orjson
 
 from jobferry.clock import Clock
 from jobferry.localkube.apiserver import problems, status
+from jobferry.localkube.apiserver.handlers import pacing
+from jobferry.localkube.apiserver.handlers.backend import Backend
 from jobferry.localkube.apiserver.printing import tables
-from jobferry.localkube.apiserver.requests import yaml_document
 from jobferry.localkube.apiserver.requests.call import Answer, Call, json_bytes
 from jobferry.localkube.apiserver.requests.target import Query
 from jobferry.localkube.apiserver.resource import Resource
@@ -51,11 +52,16 @@ def current_bytes(resource: Resource, entry: Entry) -> bytes:
     return orjson.dumps(current(resource, entry)) if resource.load else entry.value
 
 
-def stored(call: Call, resource: Resource, code: int, entry: Entry, clock: Clock) -> Answer:
+async def stored(
+    backend: Backend, call: Call, resource: Resource, code: int, entry: Entry
+) -> Answer:
     """Answer with an object that is in storage; in the usual form its bytes go out as they are."""
-    if not call.form.kind and not call.form.yaml and not call.is_pretty:
-        return Answer(code, current_bytes(resource, entry) + b"\n")
-    return one(call, resource, code, current(resource, entry), clock)
+    work = len(entry.value) if resource.load else 0
+    if not call.form.kind and not call.is_pretty:
+        found = await pacing.computed(backend, work, current_bytes, resource, entry)
+        return Answer(code, found + b"\n")
+    obj = await pacing.computed(backend, work, current, resource, entry)
+    return one(call, resource, code, obj, backend.clock)
 
 
 def one(call: Call, resource: Resource, code: int, obj: Obj, clock: Clock) -> Answer:
@@ -82,44 +88,137 @@ def one(call: Call, resource: Resource, code: int, obj: Obj, clock: Clock) -> An
     return written(call, code, shown)
 
 
-def many(
-    call: Call, resource: Resource, entries: Iterable[Entry], list_meta: Obj, clock: Clock
+async def many(
+    backend: Backend, call: Call, resource: Resource, entries: Sequence[Entry], list_meta: Obj
 ) -> Answer:
-    """Answer with a list."""
+    """Answer with a list; others have turns while it is put together."""
     form = call.form
-    if not form.kind and not form.yaml and not call.is_pretty:
-        return Answer(200, _list_bytes(resource, entries, list_meta))
-    objs = [current(resource, entry) for entry in entries]
-    if form.kind == "Table":
-        shown = tables.table(
-            objs,
-            resource.columns,
-            now=clock.now(),
-            include=included(call.query),
-            list_meta=list_meta,
-            version=form.version,
-        )
-    elif form.kind == "PartialObjectMetadata":
+    if form.kind == "PartialObjectMetadata":
         what = f"is a list (*{_go_type(resource)}List)"
         raise status.not_convertible(
             f"you requested {form.kind}, but the requested object {what}"
         )
-    elif form.kind:
-        shown = tables.partial_metadata_list(objs, list_meta, form.version)
-    else:
-        shown = {
-            "kind": resource.list_kind,
-            "apiVersion": resource.api_version,
-            "metadata": list_meta if resource.built_in else {"continue": "", **list_meta},
-            "items": [_untyped(obj) for obj in objs] if resource.built_in else objs,
-        }
-    return written(call, 200, shown)
+    if form.kind == "Table":
+        return await _table(backend, call, resource, entries, list_meta)
+    if not form.kind:
+        listing = _Listing(call, _head(resource, list_meta), "items")
+        show = _shower(call, resource, listing)
+        return await listing.answer(backend, resource, entries, show)
+    empty = tables.partial_metadata_list((), list_meta, form.version)
+    partial = _Listing(call, empty, "items")
+
+    def show_metadata(entry: Entry) -> bytes:
+        obj = current(resource, entry)
+        return partial.item(tables.partial_metadata(obj, form.version))
+
+    return await partial.answer(backend, resource, entries, show_metadata)
+
+
+async def _table(
+    backend: Backend, call: Call, resource: Resource, entries: Sequence[Entry], list_meta: Obj
+) -> Answer:
+    now, include, version = backend.clock.now(), included(call.query), call.form.version
+
+    def shown(objs: Sequence[Obj]) -> Obj:
+        return tables.table(
+            objs,
+            resource.columns,
+            now=now,
+            include=include,
+            list_meta=list_meta,
+            version=version,
+        )
+
+    listing = _Listing(call, shown(()), "rows")
+
+    def show(entry: Entry) -> bytes:
+        return listing.item(shown([current(resource, entry)])["rows"][0])
+
+    return await listing.answer(backend, resource, entries, show)
+
+
+def _head(resource: Resource, list_meta: Obj) -> Obj:
+    """Return a list without its items."""
+    return {
+        "kind": resource.list_kind,
+        "apiVersion": resource.api_version,
+        "metadata": list_meta if resource.built_in else {"continue": "", **list_meta},
+        "items": [],
+    }
+
+
+def _shower(call: Call, resource: Resource, listing: "_Listing") -> Callable[[Entry], bytes]:
+    """Return what writes an item: stored bytes go out as they are; those of Go's types say their kind only once."""
+    if call.is_pretty:
+        if resource.built_in:
+            return lambda entry: listing.item(_untyped(current(resource, entry)))
+        return lambda entry: listing.item(current(resource, entry))
+    if resource.load or not resource.built_in:
+        return lambda entry: current_bytes(resource, entry)
+    skipped = len(resource.head)
+    return lambda entry: b"{" + entry.value[skipped:]
+
+
+class _Listing:
+    """The JSON of a list, written in parts."""
+
+    def __init__(self, call: Call, empty: Obj, member: str) -> None:
+        self._call = call
+        self._empty = empty
+        self._member = member
+        self._pretty = call.is_pretty
+
+    def item(self, value: Obj) -> bytes:
+        """Write one item."""
+        if not self._pretty:
+            return orjson.dumps(value)
+        # There are no line breaks in JSON but those that indent it.
+        written = json_bytes(value, pretty=True)
+        return b"\n    " + written.replace(b"\n", b"\n    ")
+
+    async def answer(
+        self,
+        backend: Backend,
+        resource: Resource,
+        entries: Sequence[Entry],
+        show: Callable[[Entry], bytes],
+    ) -> Answer:
+        """Answer with all entries, each as `show` writes it."""
+        if not entries:
+            return written(self._call, 200, self._empty)
+        parts: list[bytes] = []
+        pending: list[bytes] = []
+        done = pacing.Slice()
+        for entry in entries:
+            if resource.load:
+                size = len(entry.value)
+                pending.append(await pacing.computed(backend, size, show, entry))
+            else:
+                pending.append(show(entry))
+            if done.is_full(len(entry.value)):
+                parts.append(b",".join(pending))
+                pending = []
+                await pacing.others()
+        if pending:
+            parts.append(b",".join(pending))
+        return self._joined(parts)
+
+    def _joined(self, parts: list[bytes]) -> Answer:
+        before, after = self._around()
+        if len(parts) == 1:
+            return Answer(200, before + parts[0] + after)
+        rest = [b"," + part for part in parts[1:]]
+        return Answer(200, before + parts[0], rest=(*rest, after))
+
+    def _around(self) -> tuple[bytes, bytes]:
+        """Return what comes before the items, and what comes after them."""
+        empty = {**self._empty, self._member: []}
+        head, _, tail = json_bytes(empty, pretty=self._pretty).rpartition(b"[]")
+        return head + b"[", (b"\n  ]" if self._pretty else b"]") + tail
 
 
 def written(call: Call, code: int, value: Any) -> Answer:
-    """Answer with a value, as JSON or as YAML."""
-    if call.form.yaml:
-        return Answer(code, yaml_document.dump(value), content_type="application/yaml")
+    """Answer with a value."""
     return Answer(code, json_bytes(value, pretty=call.is_pretty))
 
 
@@ -131,27 +230,6 @@ def included(query: Query) -> str:
         problem = problems.invalid("includeObject", wanted, why)
         raise status.bad_request(f"Unable to convert to Table as requested: {problem}")
     return wanted or tables.METADATA
-
-
-def _list_bytes(resource: Resource, entries: Iterable[Entry], list_meta: Obj) -> bytes:
-    """Put stored bytes together to a list; those of Go's types say their kind only once."""
-    head = orjson.dumps(
-        {
-            "kind": resource.list_kind,
-            "apiVersion": resource.api_version,
-            "metadata": list_meta if resource.built_in else {"continue": "", **list_meta},
-            "items": [],
-        }
-    )[:-2]
-    if resource.load:
-        items = b",".join(current_bytes(resource, entry) for entry in entries)
-    elif resource.built_in:
-        skipped = len(resource.head)
-        items = b",{".join(entry.value[skipped:] for entry in entries)
-        items = b"{" + items if items else b""
-    else:
-        items = b",".join(entry.value for entry in entries)
-    return head + items + b"]}\n"
 
 
 def _go_type(resource: Resource) -> str:

@@ -44,12 +44,24 @@ def find(
     resource = backend.registry.get(
         call.target.group, call.target.version, call.target.resource
     )
+    if resource.deprecation:
+        call.warn(resource.deprecation)
     _check_place(call, resource)
     handler = _handler(call, resource, special)
     if call.method == "HEAD":
         raise status.method_not_allowed()
     _check_name(call)
     return handler, resource
+
+
+async def serve(handler: Handler, backend: Backend, call: Call, resource: Resource) -> Answer:
+    """Have a request handled; a write is refused for what is durable only, as it is answered."""
+    try:
+        return await handler(backend, call, resource)
+    except status.StatusError:
+        if call.method not in ("GET", "HEAD"):
+            await backend.door.settled()
+        raise
 
 
 def only_answers(call: Call, resource: Resource) -> bool:

@@ -47,7 +47,7 @@ async def _get(backend: Backend, call: Call, resource: Resource) -> Answer:
 
 async def _update(backend: Backend, call: Call, resource: Resource) -> Answer:
     seen = _seen_as_scale(resource)
-    intent, change = updating.intended(backend, call, seen)
+    intent, change = await updating.intended(backend, call, seen)
     return await _write(backend, resource, intent, change)
 
 

@@ -1,10 +1,13 @@
 """Which objects a list or a watch is about."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from jobferry.localkube.apiserver import status
+from jobferry.localkube.apiserver.handlers import pacing, rendering
+from jobferry.localkube.apiserver.handlers.backend import Backend
 from jobferry.localkube.apiserver.requests.options import ListOptions
 from jobferry.localkube.apiserver.resource import Resource
+from jobferry.localkube.apiserver.storage.entry import Entry
 from jobferry.objects import Obj, fields
 
 Matches = Callable[[Obj], bool]
@@ -36,6 +39,28 @@ def matcher(resource: Resource, options: ListOptions) -> Matches | None:
         return by_field.matches(own)
 
     return matches
+
+
+async def selected(
+    backend: Backend,
+    resource: Resource,
+    entries: Iterable[Entry],
+    matches: Matches,
+    done: pacing.Slice,
+) -> list[Entry]:
+    """Return those that are selected; others have turns meanwhile."""
+    found: list[Entry] = []
+    for entry in entries:
+        size = len(entry.value)
+        if resource.load:
+            obj = await pacing.computed(backend, size, rendering.current, resource, entry)
+        else:
+            obj = rendering.current(resource, entry)
+        if matches(obj):
+            found.append(entry)
+        if done.is_full(size):
+            await pacing.others()
+    return found
 
 
 def exact_name(selector: fields.Selector) -> str | None:

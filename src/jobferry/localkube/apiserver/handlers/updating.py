@@ -14,18 +14,19 @@ from jobferry.objects import Obj
 
 async def update(backend: Backend, call: Call, resource: Resource) -> Answer:
     """Replace an object by what the body holds."""
-    intent, transform = intended(backend, call, resource)
+    intent, transform = await intended(backend, call, resource)
     may_create = intent.strategy.create_on_update
     written = await writing.update(backend, intent, transform, may_create=may_create)
-    return creating.answer(backend, call, resource, written, 201 if written.created else 200)
+    code = 201 if written.created else 200
+    return await creating.answer(backend, call, resource, written, code)
 
 
-def intended(
+async def intended(
     backend: Backend, call: Call, resource: Resource
 ) -> tuple[Intent, writing.Transform]:
     """Return what the body asks for."""
     wanted = write_options(call.query, kind="UpdateOptions")
-    obj = decoding.whole(call, resource, wanted.validation)
+    obj = await decoding.whole(backend, call, resource, wanted.validation)
     intent = Intent.of(call, resource, wanted, backend.clock.now())
     writing.set_namespace(obj, intent)
     writing.check_name(obj, intent)

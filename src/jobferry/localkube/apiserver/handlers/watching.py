@@ -1,36 +1,30 @@
 """Watch: what is there, and every change from then on."""
 
 import asyncio
-import random
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass
+from typing import TypeVar
 
-from jobferry.clock import Clock, Seconds, Timer
+from jobferry.clock import Clock, Timer
 from jobferry.localkube.apiserver import status
-from jobferry.localkube.apiserver.handlers import events, reading, rendering, selection
+from jobferry.localkube.apiserver.handlers import events, pacing, reading, rendering, selection
 from jobferry.localkube.apiserver.handlers.backend import Backend
 from jobferry.localkube.apiserver.handlers.events import ADDED, DELETED, MODIFIED, Writer
 from jobferry.localkube.apiserver.handlers.selection import Matches
-from jobferry.localkube.apiserver.requests import accept, options
+from jobferry.localkube.apiserver.requests import options
 from jobferry.localkube.apiserver.requests.call import Answer, Call
 from jobferry.localkube.apiserver.requests.options import ListOptions
 from jobferry.localkube.apiserver.resource import Resource
 from jobferry.localkube.apiserver.storage import errors
 from jobferry.localkube.apiserver.storage.entry import Change, Entry
 from jobferry.localkube.apiserver.storage.watch import Watch
+from jobferry.localkube.apiserver.timeouts import Timeouts
 
-SHORTEST: Seconds = 1800.0
-"""A watch without a limit of its own ends after this long, or up to twice that: not all at once."""
-
-BOOKMARK_EVERY: Seconds = 60.0
-BOOKMARK_BEFORE_END: Seconds = 2.0
-CHUNK = 64
-"""How many of the first events go out together: the first need not wait for the last."""
+T = TypeVar("T")
 
 
 async def watch(backend: Backend, call: Call, resource: Resource) -> Answer:
     """Answer with a stream of events."""
-    accept.check_stream(call.form)
     query = {**call.query, "watch": ["true"]}
     if call.target.name_in_path:
         query["fieldSelector"] = [f"metadata.name={call.target.name}"]
@@ -112,21 +106,27 @@ class _Stream:
         with self.watching:
             yield b""
             try:
-                for part in self._state():
+                async for part in self._state():
                     yield part
             except status.StatusError as error:
                 yield events.failure(error)
                 return
-            alarm = _Alarm(self.backend.clock, self.woken, self.wanted)
+            alarm = _Alarm(
+                self.backend.clock,
+                self.woken,
+                self.wanted,
+                self.backend.timeouts,
+                self.backend.random.random(),
+            )
             self.woken.set()  # what came since the version that was given is there already
-            self.resource.watchers.add(self.woken.set)
+            self.resource.watchers[self.woken.set] = None
             try:
                 while not alarm.is_over():
                     await self.woken.wait()
                     self.woken.clear()
                     if self._is_withdrawn():
                         return
-                    if part := self._changes():
+                    async for part in self._changes():
                         yield part
                     if alarm.bookmark_is_due():
                         yield self.writer.bookmark(self.revision)
@@ -136,7 +136,7 @@ class _Stream:
                 yield events.failure(error)
             finally:
                 alarm.cancel()
-                self.resource.watchers.discard(self.woken.set)
+                self.resource.watchers.pop(self.woken.set, None)
 
     def _is_withdrawn(self) -> bool:
         """Tell whether the definition behind a custom resource is gone, or another one by now."""
@@ -144,18 +144,38 @@ class _Stream:
         found = self.backend.registry.find(served.group, served.version, served.plural)
         return found is not served
 
-    def _state(self) -> Iterator[bytes]:
-        for start in range(0, len(self.first), CHUNK):
-            chosen = filter(self._selects, self.first[start : start + CHUNK])
-            yield b"".join(self.writer.stored(ADDED, entry) for entry in chosen)
-        self.first = []
+    async def _state(self) -> AsyncIterator[bytes]:
+        first, self.first = self.first, []
+        async for part in self._in_slices(((entry, entry) for entry in first), self._added):
+            yield part
         if self.wanted.initial_events and self.wanted.bookmarks:
             yield self.writer.bookmark(self.revision, initial_end=True)
 
-    def _changes(self) -> bytes:
-        changes = self.watching.take()
-        self.revision = max(self.revision, self.backend.storage.revision)
-        return b"".join(map(self._event, changes))
+    def _added(self, entry: Entry) -> bytes:
+        return self.writer.stored(ADDED, entry) if self._selects(entry) else b""
+
+    async def _changes(self) -> AsyncIterator[bytes]:
+        changes, revision = self.watching.take(), self.backend.storage.revision
+        about = ((change.entry, change) for change in changes)
+        async for part in self._in_slices(about, self._event):
+            yield part
+        self.revision = max(self.revision, revision)
+
+    async def _in_slices(
+        self, items: Iterable[tuple[Entry, T]], write: Callable[[T], bytes]
+    ) -> AsyncIterator[bytes]:
+        """Write events and put them together; others have turns, and the first need not wait for the last."""
+        part: list[bytes] = []
+        done = pacing.Slice()
+        for entry, item in items:
+            work = len(entry.value) if self.resource.load else 0
+            part.append(await pacing.computed(self.backend, work, write, item))
+            if done.is_full(len(entry.value)):
+                yield b"".join(part)
+                part = []
+                await pacing.others()
+        if joined := b"".join(part):
+            yield joined
 
     def _event(self, change: Change) -> bytes:
         entry, previous = change.entry, change.previous
@@ -184,12 +204,20 @@ class _Stream:
 class _Alarm:
     """Wakes a watch when a bookmark is due and when its time is over."""
 
-    def __init__(self, clock: Clock, woken: asyncio.Event, wanted: ListOptions) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        woken: asyncio.Event,
+        wanted: ListOptions,
+        timeouts: Timeouts,
+        chance: float,
+    ) -> None:
         self._clock = clock
+        self._timeouts = timeouts
         self._woken = woken
-        limit = wanted.timeout or SHORTEST * (1 + random.random())  # noqa: S311 (no secret)
+        limit = wanted.timeout or timeouts.watch * (1 + chance)
         self._end = clock.monotonic() + limit
-        self._last_bookmark = self._end - BOOKMARK_BEFORE_END
+        self._last_bookmark = self._end - timeouts.last_bookmark
         self._over = self._bookmark_due = False
         # Timers may ring a little early: what they say counts, not the clock.
         self._timers: list[Timer] = [clock.call_later(limit, self._finish)]
@@ -215,7 +243,7 @@ class _Alarm:
 
     def _plan_bookmark(self) -> None:
         now = self._clock.monotonic()
-        due = min(now + BOOKMARK_EVERY, self._last_bookmark)
+        due = min(now + self._timeouts.bookmark, self._last_bookmark)
         if due > now:
             self._timers[1:] = [self._clock.call_later(due - now, self._remind)]
 

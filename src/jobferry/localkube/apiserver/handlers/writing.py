@@ -7,19 +7,20 @@ from jobferry.localkube.apiserver import status
 from jobferry.localkube.apiserver.access.attributes import Attributes
 from jobferry.localkube.apiserver.access.rbac import require
 from jobferry.localkube.apiserver.admission.request import CREATE, UPDATE
-from jobferry.localkube.apiserver.handlers import rendering
+from jobferry.localkube.apiserver.handlers import pacing, rendering
 from jobferry.localkube.apiserver.handlers.backend import Backend
 from jobferry.localkube.apiserver.handlers.intent import Intent
 from jobferry.localkube.apiserver.managed.timestamps import steady
 from jobferry.localkube.apiserver.managed.updating import updated
 from jobferry.localkube.apiserver.problems import Problem
 from jobferry.localkube.apiserver.requests.options import version_problem
+from jobferry.localkube.apiserver.resource import Resource
 from jobferry.localkube.apiserver.storage import errors
 from jobferry.localkube.apiserver.storage.entry import Entry
-from jobferry.localkube.apiserver.times import timestamp
 from jobferry.localkube.apiserver.validation import metadata, values
 from jobferry.objects import Obj, gotext
 from jobferry.objects.equality import same
+from jobferry.objects.times import timestamp
 
 NAME_ATTEMPTS = 8
 """How often another name is drawn when a generated one is taken."""
@@ -46,14 +47,18 @@ Transform = Callable[[Entry | None], Obj]
 
 async def create(backend: Backend, intent: Intent, obj: Obj) -> Written:
     """Store a new object. It is decoded and defaulted; its fields have no owner yet."""
-    wipe(obj)
-    set_namespace(obj, intent)
-    _drop_repeated_owners(obj, intent)
-    set_managed_fields(None, obj, intent)
+    await pacing.computed(backend, intent.work(), _begin, obj, intent)
     await backend.admission.admit(intent.request(CREATE, obj, None))
     if obj["metadata"].get("generateName") and not obj["metadata"].get("name"):
         return await _create_with_generated_name(backend, intent, obj)
     return await _store_new(backend, intent, obj)
+
+
+def _begin(obj: Obj, intent: Intent) -> None:
+    wipe(obj)
+    set_namespace(obj, intent)
+    _drop_repeated_owners(obj, intent)
+    set_managed_fields(None, obj, intent)
 
 
 async def admit_posted(backend: Backend, intent: Intent, obj: Obj) -> None:
@@ -68,10 +73,10 @@ async def update(
 ) -> Written:
     """Store a changed object; begin again if somebody else was quicker and nobody minds."""
     while True:
-        entry = backend.storage.accepted(intent.key)
+        entry = backend.door.newest(intent.key)
         if entry is None and not may_create:
             raise _not_found(intent)
-        new = transform(entry)
+        new = await pacing.computed(backend, intent.work(entry), transform, entry)
         try:
             if entry is None:
                 return await _create_by_update(backend, intent, new)
@@ -169,17 +174,10 @@ async def _create_with_generated_name(backend: Backend, intent: Intent, obj: Obj
     base = obj["metadata"]["generateName"][:NAME_LIMIT]
     for _ in range(NAME_ATTEMPTS):
         intent.name = base + backend.new_suffix()
-        if backend.storage.accepted(intent.key) is None:
+        if backend.door.newest(intent.key) is None:
             break
     obj["metadata"]["name"] = intent.name
     return await _store_new(backend, intent, obj)
-
-
-def _no_unique_name(error: status.StatusError) -> status.StatusError:
-    why = "the server was not able to generate a unique name for the object"
-    return status.StatusError(
-        409, "AlreadyExists", f"{error}, {why}", details=error.details, retry_after=1
-    )
 
 
 async def _create_by_update(backend: Backend, intent: Intent, obj: Obj) -> Written:
@@ -199,47 +197,53 @@ async def _store_new(
 ) -> Written:
     """Store a new object; `wanted` is what its author has to be allowed besides what was asked for."""
     resource, strategy, meta = intent.resource, intent.strategy, obj["metadata"]
-    if (resource.group, resource.plural) in backend.registry.closing:
-        why = "create not allowed while custom resource definition is terminating"
-        raise status.forbidden(resource.group, resource.plural, meta.get("name", ""), why)
+    _check_open(backend, resource, meta)
     meta["uid"] = backend.new_uid()
     meta["creationTimestamp"] = timestamp(intent.now)
     if strategy.versioned is not None:
         meta["generation"] = 1
-    for warning in strategy.prepare_create(obj) or ():
-        intent.call.warn(warning)
-    name = meta.get("name", "")
-    _raise_if(intent, name, strategy.validate_create(obj))
-    found = metadata.common_create_problems(obj, namespaced=resource.namespaced)
-    _raise_if(intent, name, list(found))
-    for warning in filter(None, (*strategy.warn_create(obj), resource.notice)):
-        intent.call.warn(warning)
-    intent.name = name
+    await pacing.computed(backend, intent.work(), _check_new, intent, obj)
+    intent.name = meta.get("name", "")
     if wanted is not None:
         require(backend.decide, wanted)
     await backend.admission.validate(intent.request(CREATE, obj, None))
     if not intent.options.dry_run and gotext.parse_int(meta.get("resourceVersion", "")):
         why = "resourceVersion should not be set on objects to be created"
         raise status.StatusError(500, "", why)
-    taken = backend.storage.accepted(intent.key)
+    _check_open(backend, resource, meta)  # its definition may have gone while it was checked
+    taken = backend.door.newest(intent.key)
     if taken is not None:
         raise _taken(intent, taken, meta)
-    if intent.options.dry_run:
-        return Written(obj, None)
-    try:
-        entry = await backend.storage.put(
-            intent.key, lambda revision: resource.encode(obj, revision), expected=0
-        )
-    except errors.Conflict as error:
-        raise _taken(intent, backend.storage.accepted(intent.key), meta) from error
+    entry = await backend.door.create(resource, intent.key, obj, dry_run=intent.options.dry_run)
     return Written(obj, entry)
 
 
-def _taken(intent: Intent, taken: Entry | None, meta: Obj) -> status.StatusError:
+def _check_open(backend: Backend, resource: Resource, meta: Obj) -> None:
+    """Refuse a custom object whose definition is deleted."""
+    if backend.registry.is_closed(resource):
+        why = "create not allowed while custom resource definition is terminating"
+        raise status.forbidden(resource.group, resource.plural, meta.get("name", ""), why)
+
+
+def _check_new(intent: Intent, obj: Obj) -> None:
+    """Complete a new object and see whether it may be; nothing else is looked at, and nothing waits."""
+    strategy, resource, name = intent.strategy, intent.resource, obj["metadata"].get("name", "")
+    strategy.prepare_create(obj)
+    _raise_if(intent, name, strategy.validate_create(obj))
+    found = metadata.common_create_problems(obj, namespaced=resource.namespaced)
+    _raise_if(intent, name, list(found))
+    for warning in filter(None, (*strategy.warn_create(obj), resource.notice)):
+        intent.call.warn(warning)
+
+
+def _taken(intent: Intent, taken: Entry, meta: Obj) -> status.StatusError:
     error = status.already_exists(intent.resource.group, intent.resource.plural, intent.name)
     if meta.get("generateName"):
-        return _no_unique_name(error)
-    if taken is None or not rendering.decoded(taken)["metadata"].get("deletionTimestamp"):
+        why = f"{error}, the server was not able to generate a unique name for the object"
+        return status.StatusError(
+            409, "AlreadyExists", why, details=error.details, retry_after=1
+        )
+    if not rendering.decoded(taken)["metadata"].get("deletionTimestamp"):
         return error
     return status.StatusError(
         error.code, error.reason, f"object is being deleted: {error}", details=error.details
@@ -256,31 +260,35 @@ def wipe(obj: Obj) -> None:
 
 
 async def _store_changed(backend: Backend, intent: Intent, entry: Entry, new: Obj) -> Written:
-    resource = intent.resource
-    old = rendering.current(resource, entry)
+    resource, size = intent.resource, len(entry.value)
+    old = await pacing.computed(backend, size, rendering.current, resource, entry)
     await backend.admission.admit(intent.request(UPDATE, new, old))
+    work = intent.work(entry)
+    await pacing.computed(backend, work, _check_changed, intent, entry, new, old)
+    await backend.admission.validate(intent.request(UPDATE, new, old))
+    dry_run = intent.options.dry_run
+    if _is_gone(intent, new, old):
+        # Watchers see the state before: what this write changed was never stored.
+        last = await pacing.computed(backend, work, rendering.private, resource, entry)
+        await backend.door.remove(resource, entry, last, dry_run=dry_run)
+        return Written(new, None)
+    stored = await backend.door.replace(resource, entry, old, new, dry_run=dry_run)
+    return Written(new, stored)
+
+
+def _check_changed(intent: Intent, entry: Entry, new: Obj, old: Obj) -> None:
+    """Complete a changed object and see whether it may be; nothing else is looked at, and nothing waits."""
     _drop_repeated_owners(new, intent)
     _settle_version(intent, new, entry)
     _prepare(intent, new, old)
-    found = [
-        *metadata.common_update_problems(new, old, namespaced=resource.namespaced),
-        *intent.strategy.validate_update(new, old),
-    ]
+    found = list(
+        metadata.common_update_problems(new, old, namespaced=intent.resource.namespaced)
+    )
+    found += intent.strategy.validate_update(new, old)
     _raise_if(intent, intent.name, found, new.get("kind", ""))
     for warning in intent.strategy.warn_update(new, old):
         intent.call.warn(warning)
     _set_entries(new, steady(new, old))
-    await backend.admission.validate(intent.request(UPDATE, new, old))
-    if _is_gone(intent, new, old):
-        return await _remove(backend, intent, entry, new)
-    if same(new, old):
-        return Written(new, entry)
-    if intent.options.dry_run:
-        return Written(new, None)
-    stored = await backend.storage.put(
-        intent.key, lambda revision: resource.encode(new, revision), expected=entry.revision
-    )
-    return Written(new, stored)
 
 
 def _based_on(new: Obj) -> str:
@@ -346,19 +354,6 @@ def _is_gone(intent: Intent, new: Obj, old: Obj) -> bool:
         and bool(theirs.get("deletionTimestamp"))
         and not theirs.get("deletionGracePeriodSeconds")
     )
-
-
-async def _remove(backend: Backend, intent: Intent, entry: Entry, new: Obj) -> Written:
-    if not intent.options.dry_run:
-        await backend.storage.delete(
-            intent.key,
-            # Watchers see the state before: what this write changed was never stored.
-            lambda revision: intent.resource.encode(
-                rendering.private(intent.resource, entry), revision
-            ),
-            expected=entry.revision,
-        )
-    return Written(new, None)
 
 
 # -- both -------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """The folder in which a server keeps its keys and certificates from one start to the next."""
 
-import os
+import ipaddress
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from jobferry.localkube.apiserver.identity import kubeconfig
+from jobferry.errors import BadInput
+from jobferry.localkube.apiserver.identity import kubeconfig, private
 from jobferry.localkube.apiserver.identity.pair import Pair
 from jobferry.localkube.apiserver.identity.user import MASTERS
 
@@ -30,6 +31,15 @@ ADDRESSES = ("127.0.0.1", "::1")
 LIFETIME = timedelta(days=3650)
 RENEWED = timedelta(days=30)
 """Certificates with less time than this left are issued anew at the next start; the authority is kept."""
+
+MOST_PORT = 65535
+
+NEEDED = ("ca.crt", "server.crt", "server.key")
+"""What there is in any folder of keys."""
+NOTE, PORT, KUBECONFIG = "issued.json", "port", "kubeconfig"
+_PAIRS = ("ca", "server", "admin")
+_SECRETS = (*(f"{name}.key" for name in _PAIRS), "service-accounts.key", KUBECONFIG)
+_OTHERS = (*(f"{name}.crt" for name in _PAIRS), "service-accounts.pub", NOTE, PORT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +73,10 @@ class Keys:
         """The key by which service account tokens are checked."""
         return self.folder / "service-accounts.pub"
 
+    def signing(self) -> Pair:
+        """Read the key that signs service account tokens, with the one by which they are checked."""
+        return Pair(self.tokens_public.read_bytes(), self.tokens.read_bytes())
+
     def admin_kubeconfig(self, url: str, *, name: str = _NAME) -> str:
         """Return a kubeconfig for somebody who may do everything."""
         return kubeconfig.with_certificate(
@@ -74,45 +88,104 @@ class Keys:
         return _authority(self.folder, now).client(user, groups)
 
 
-def prepare(
-    folder: Path,
-    now: datetime,
-    *,
-    names: Iterable[str] = NAMES,
-    addresses: Iterable[str] = ADDRESSES,
-) -> Keys:
-    """Make what is missing or out of date in the folder; what is there is used as it is."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    keys = Keys(folder)
-    served = {"names": sorted(names), "addresses": sorted(addresses)}
-    if not _is_current(folder, served, now):
-        _issue_all(folder, served, now)
-    if not (keys.tokens.exists() and keys.tokens_public.exists()):
-        from jobferry.localkube.apiserver.identity import certificates  # noqa: PLC0415 (heavy)
+def prepare(folder: Path, now: datetime, host: str = ADDRESSES[0]) -> Keys:
+    """Make what is missing or out of date in the folder, for a server at `host`; use what is there.
 
-        pair = certificates.signing_key()
-        _write(keys.tokens_public, pair.certificate)
-        _write(keys.tokens, pair.key)
+    Raises `BadInput` if somebody else could have put it there, or if it cannot be used.
+    """
+    keys = Keys(folder)
+    private.check_files((folder / each for each in _SECRETS), secret=True)
+    private.check_files((folder / each for each in _OTHERS), secret=False)
+    try:
+        if not _is_current(folder, _served(host), now):
+            _issue_all(folder, _served(host), now)
+        if not _can_sign(keys):
+            _make_signing_key(keys)
+    except (ValueError, TypeError) as error:  # of cryptography
+        raise unusable(folder, error) from error
     return keys
+
+
+def is_complete(folder: Path, now: datetime, host: str = ADDRESSES[0]) -> bool:
+    """Tell whether `prepare` would find all that it wants."""
+    return _is_current(folder, _served(host), now) and _can_sign(Keys(folder))
+
+
+def unusable(folder: Path, error: Exception) -> BadInput:
+    """Say that keys cannot be used, and what to do."""
+    said = error.strerror if isinstance(error, OSError) and error.strerror else error
+    return BadInput(
+        f"{folder}: the keys cannot be used: {said}",
+        hint="Remove issued.json there to have new ones made, ca.crt too to have a new authority; "
+        "or give another folder.",
+    )
+
+
+def kept_port(folder: Path) -> int | None:
+    """Return the port that the server of a folder had last."""
+    try:
+        port = int((folder / PORT).read_bytes())
+    except (OSError, ValueError):
+        return None
+    return port if 0 < port <= MOST_PORT else None
+
+
+def keep_port(folder: Path, port: int) -> None:
+    """Remember a port: running controllers and copied kubeconfigs look there."""
+    if kept_port(folder) != port:
+        private.write(folder / PORT, b"%d\n" % port)
+
+
+def leave_kubeconfig(keys: Keys, url: str, name: str = _NAME) -> Path:
+    """Write a kubeconfig for somebody who may do everything, with a context of that name."""
+    path = keys.folder / KUBECONFIG
+    private.write(path, keys.admin_kubeconfig(url, name=name).encode())
+    return path
+
+
+def _served(host: str) -> dict[str, list[str]]:
+    """Return the names and addresses that a server answers under."""
+    names, addresses = {*NAMES}, {*ADDRESSES}
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        names.add(host)
+    else:
+        if not address.is_unspecified:  # any of the machine's: it tells the client nothing
+            addresses.add(str(address))
+    return {"names": sorted(names), "addresses": sorted(addresses)}
+
+
+def _can_sign(keys: Keys) -> bool:
+    return keys.tokens.exists() and keys.tokens_public.exists()
+
+
+def _make_signing_key(keys: Keys) -> None:
+    from jobferry.localkube.apiserver.identity import certificates  # noqa: PLC0415 (heavy)
+
+    pair = certificates.signing_key()
+    private.write(keys.tokens_public, pair.certificate)
+    private.write(keys.tokens, pair.key)
 
 
 def _is_current(folder: Path, served: dict[str, list[str]], now: datetime) -> bool:
     """Tell by the note that is written last whether all certificates are there and hold on."""
     try:
-        note = orjson.loads((folder / "issued.json").read_bytes())
-        until = datetime.fromisoformat(note.pop("until"))
-    except (FileNotFoundError, ValueError, KeyError, AttributeError):
+        note = orjson.loads((folder / NOTE).read_bytes())
+        until = datetime.fromisoformat(note["until"])
+        has_all = all({*served[part]} <= {*note[part]} for part in served)
+        return has_all and until - now > RENEWED
+    except (OSError, ValueError, KeyError, TypeError):
         return False
-    return bool(note == served) and until - now > RENEWED
 
 
 def _issue_all(folder: Path, served: dict[str, list[str]], now: datetime) -> None:
-    note = folder / "issued.json"
+    note = folder / NOTE
     note.unlink(missing_ok=True)
     authority = _authority(folder, now)
     _save(folder, "server", authority.server(served["names"], served["addresses"]))
     _save(folder, "admin", authority.client(ADMIN, [MASTERS]))
-    _write(note, orjson.dumps({**served, "until": (now + LIFETIME).isoformat()}))
+    private.write(note, orjson.dumps({**served, "until": (now + LIFETIME).isoformat()}))
 
 
 def _authority(folder: Path, now: datetime) -> "Authority":
@@ -128,21 +201,9 @@ def _authority(folder: Path, now: datetime) -> "Authority":
 
 
 def _save(folder: Path, name: str, pair: Pair) -> None:
-    _write(folder / f"{name}.key", pair.key)
-    _write(folder / f"{name}.crt", pair.certificate)
+    private.write(folder / f"{name}.key", pair.key)
+    private.write(folder / f"{name}.crt", pair.certificate)
 
 
 def _read(folder: Path, name: str) -> Pair:
     return Pair((folder / f"{name}.crt").read_bytes(), (folder / f"{name}.key").read_bytes())
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write a file that only we can read: all of it, or none if we are killed."""
-    draft = path.with_name(f"{path.name}.new")
-    draft.unlink(missing_ok=True)
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)

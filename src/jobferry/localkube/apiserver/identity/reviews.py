@@ -6,8 +6,8 @@ from jobferry.localkube.apiserver import status
 from jobferry.localkube.apiserver.identity.authenticate import INVALID, Authenticator
 from jobferry.localkube.apiserver.identity.proof import BadToken
 from jobferry.localkube.apiserver.identity.user import User
-from jobferry.localkube.apiserver.times import timestamp
 from jobferry.objects import Obj
+from jobferry.objects.times import timestamp
 
 GROUP = "authentication.k8s.io"
 

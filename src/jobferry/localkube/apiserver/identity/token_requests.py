@@ -9,9 +9,9 @@ from jobferry.localkube.apiserver.identity import user as users
 from jobferry.localkube.apiserver.identity.proof import Get
 from jobferry.localkube.apiserver.problems import Problem
 from jobferry.localkube.apiserver.status import StatusError
-from jobferry.localkube.apiserver.times import timestamp
 from jobferry.localkube.apiserver.validation import names
 from jobferry.objects import Obj
+from jobferry.objects.times import timestamp
 
 GROUP = "authentication.k8s.io"
 KIND = "TokenRequest"

@@ -14,6 +14,7 @@ import orjson
 from jobferry.clock import Clock
 from jobferry.localkube.apiserver.identity import legacy_tokens
 from jobferry.localkube.apiserver.identity import user as users
+from jobferry.localkube.apiserver.identity.pair import Pair
 from jobferry.localkube.apiserver.identity.proof import BadToken, Get, Holder, decoded, encoded
 from jobferry.localkube.apiserver.identity.user import User
 from jobferry.objects import Obj, gotext
@@ -42,13 +43,12 @@ class _Checked(NamedTuple):
 
 
 class Tokens:
-    """Issues and checks tokens with one pair of keys (PEM)."""
+    """Issues and checks tokens with one pair of keys, which `signing` is asked for when the first one comes."""
 
     def __init__(
         self,
         *,
-        private: Callable[[], bytes],
-        public: Callable[[], bytes],
+        signing: Callable[[], Pair],
         get: Get,
         clock: Clock,
         issuer: str = ISSUER,
@@ -57,8 +57,7 @@ class Tokens:
         self.issuer = issuer
         self.audiences = tuple(audiences) or (issuer,)
         """Whom tokens are for that say nothing else: this API server."""
-        self._private = private
-        self._public = public
+        self._signing = signing
         self._get = get
         self._clock = clock
         self._checked: dict[str, _Checked] = {}
@@ -169,16 +168,20 @@ class Tokens:
             raise BadToken(_INVALIDATED)
 
     @cached_property
+    def _keys(self) -> Pair:
+        return self._signing()
+
+    @cached_property
     def _signer(self) -> "Signer":
         from jobferry.localkube.apiserver.identity.signatures import Signer  # noqa: PLC0415 (heavy)
 
-        return Signer(self._private())
+        return Signer(self._keys.key)
 
     @cached_property
     def _verifier(self) -> "Verifier":
         from jobferry.localkube.apiserver.identity.signatures import Verifier  # noqa: PLC0415 (heavy)
 
-        return Verifier(self._public())
+        return Verifier(self._keys.certificate)
 
 
 def _hold_at(claims: Obj, now: float) -> None:

@@ -19,11 +19,11 @@ from jobferry.localkube.apiserver.managed.comparing import compare
 from jobferry.localkube.apiserver.managed.conflicts import Conflicts
 from jobferry.localkube.apiserver.managed.endpoint import Endpoint, UnknownVersion, aligned
 from jobferry.localkube.apiserver.managed.entries import Entry, Managed
-from jobferry.localkube.apiserver.managed.paths import Misfit
+from jobferry.localkube.apiserver.managed.path_steps import Misfit
 from jobferry.localkube.apiserver.status import StatusError
-from jobferry.localkube.apiserver.times import timestamp
 from jobferry.objects import Obj
 from jobferry.objects.equality import same
+from jobferry.objects.times import timestamp
 
 _FIRST = "before-first-apply"
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from jobferry.localkube.apiserver import shapes
-from jobferry.localkube.apiserver.managed import paths
-from jobferry.localkube.apiserver.managed.paths import Misfit
+from jobferry.localkube.apiserver.managed import path_steps
+from jobferry.localkube.apiserver.managed.path_steps import Misfit
 from jobferry.localkube.apiserver.shapes import Leaf, ListMap, SetOf, Shape, Struct
 from jobferry.objects import Obj, govalues
 from jobferry.objects.gotext import quote
@@ -106,7 +106,7 @@ def _flaws_of_list(shape: ListMap | SetOf, value: list[Any], path: str) -> Itera
         except Misfit as misfit:
             yield Flaw(path, f"element {position}: {misfit}")
             return
-        shown = paths.shown(step)
+        shown = path_steps.shown(step)
         if step in seen:
             yield Flaw(path, f"{_TWICE} {shown}")
         seen.add(step)
@@ -115,5 +115,5 @@ def _flaws_of_list(shape: ListMap | SetOf, value: list[Any], path: str) -> Itera
 
 def _step(shape: ListMap | SetOf, item: Any, position: int) -> str:
     if isinstance(shape, SetOf):
-        return paths.of_set_item(item)
-    return paths.of_item(shape, item) if shape.keys else f"i:{position}"
+        return path_steps.of_set_item(item)
+    return path_steps.of_item(shape, item) if shape.keys else f"i:{position}"

@@ -8,8 +8,8 @@ from functools import lru_cache
 from typing import Any
 
 from jobferry.localkube.apiserver import shapes
-from jobferry.localkube.apiserver.managed import paths, sets
-from jobferry.localkube.apiserver.managed.paths import MEMBER
+from jobferry.localkube.apiserver.managed import path_steps, sets
+from jobferry.localkube.apiserver.managed.path_steps import MEMBER
 from jobferry.localkube.apiserver.managed.sets import LEAF, FieldSet
 from jobferry.localkube.apiserver.shapes import Leaf, ListMap, Shape, Struct
 from jobferry.objects import Obj
@@ -80,8 +80,8 @@ def _whole_list(shape: Shape, value: list[Any]) -> FieldSet:
 
 def _stepping(shape: Shape) -> tuple[Step, Shape]:
     if isinstance(shape, ListMap):
-        return paths.maker(shape), shape.item
-    return paths.of_set_item, shapes.LEAF
+        return path_steps.maker(shape), shape.item
+    return path_steps.of_set_item, shapes.LEAF
 
 
 def _compared(shape: Shape, old: Any, new: Any) -> Change:

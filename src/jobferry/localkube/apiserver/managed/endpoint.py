@@ -9,7 +9,7 @@ import orjson
 from jobferry.localkube.apiserver.managed import sets
 from jobferry.localkube.apiserver.managed.entries import Managed
 from jobferry.localkube.apiserver.managed.footprints import realigned
-from jobferry.localkube.apiserver.managed.paths import Misfit
+from jobferry.localkube.apiserver.managed.path_steps import Misfit
 from jobferry.localkube.apiserver.managed.sets import FieldSet
 from jobferry.localkube.apiserver.shapes import Shape
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from jobferry.localkube.apiserver.managed import paths, sets
-from jobferry.localkube.apiserver.managed.paths import BadStep
+from jobferry.localkube.apiserver.managed import path_steps, sets
+from jobferry.localkube.apiserver.managed.path_steps import BadStep
 from jobferry.localkube.apiserver.managed.sets import LEAF, FieldSet
 from jobferry.objects import Obj
 
@@ -32,7 +32,9 @@ class Manager(NamedTuple):
             "apiVersion": self.api_version,
             "subresource": self.subresource,
         }
-        members = (f'"{key}":{paths.value_text(part)}' for key, part in parts.items() if part)
+        members = (
+            f'"{key}":{path_steps.value_text(part)}' for key, part in parts.items() if part
+        )
         return f"{{{','.join(members)}}}"
 
 

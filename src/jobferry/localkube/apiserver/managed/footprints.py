@@ -3,8 +3,8 @@
 from typing import Any
 
 from jobferry.localkube.apiserver import shapes
-from jobferry.localkube.apiserver.managed import paths, sets
-from jobferry.localkube.apiserver.managed.paths import MEMBER
+from jobferry.localkube.apiserver.managed import path_steps, sets
+from jobferry.localkube.apiserver.managed.path_steps import MEMBER
 from jobferry.localkube.apiserver.managed.sets import LEAF, FieldSet
 from jobferry.localkube.apiserver.shapes import Leaf, ListMap, SetOf, Shape, Struct
 from jobferry.objects import Obj
@@ -21,10 +21,10 @@ def _below(shape: Shape, value: Any) -> FieldSet:
         case Struct() if isinstance(value, dict):
             return _members(shape, value)
         case ListMap() if isinstance(value, list):
-            step = paths.maker(shape)
+            step = path_steps.maker(shape)
             return _items([(step(item), item) for item in value], shape.item)
         case SetOf() if isinstance(value, list):
-            return _items([(paths.of_set_item(item), item) for item in value], shapes.LEAF)
+            return _items([(path_steps.of_set_item(item), item) for item in value], shapes.LEAF)
     return LEAF
 
 

@@ -8,7 +8,7 @@ from jobferry.localkube.apiserver.managed import checking, sets
 from jobferry.localkube.apiserver.managed.comparing import compare
 from jobferry.localkube.apiserver.managed.endpoint import Endpoint
 from jobferry.localkube.apiserver.managed.footprints import footprint
-from jobferry.localkube.apiserver.managed.paths import Misfit
+from jobferry.localkube.apiserver.managed.path_steps import Misfit
 from jobferry.localkube.apiserver.managed.sets import FieldSet
 from jobferry.objects import Obj
 

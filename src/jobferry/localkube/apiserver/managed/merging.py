@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jobferry.localkube.apiserver import shapes
-from jobferry.localkube.apiserver.managed import paths
+from jobferry.localkube.apiserver.managed import path_steps
 from jobferry.localkube.apiserver.shapes import Leaf, ListMap, SetOf, Shape, Struct
 from jobferry.objects import Obj
 
@@ -27,9 +27,9 @@ def _merged(shape: Shape, live: Any, config: Any) -> Any:
         case Struct():
             return _merged_structs(shape, live, config)
         case ListMap():
-            return _merged_lists(paths.maker(shape), shape.item, live, config)
+            return _merged_lists(path_steps.maker(shape), shape.item, live, config)
         case SetOf():
-            return _merged_lists(paths.of_set_item, shapes.LEAF, live, config)
+            return _merged_lists(path_steps.of_set_item, shapes.LEAF, live, config)
 
 
 def _merged_structs(shape: Struct, live: Any, config: Any) -> Any:

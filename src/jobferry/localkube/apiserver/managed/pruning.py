@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from jobferry.localkube.apiserver import shapes
-from jobferry.localkube.apiserver.managed import paths, sets
+from jobferry.localkube.apiserver.managed import path_steps, sets
 from jobferry.localkube.apiserver.managed.footprints import footprint, with_parents
 from jobferry.localkube.apiserver.managed.sets import FieldSet
 from jobferry.localkube.apiserver.shapes import Leaf, ListMap, SetOf, Shape, Struct
@@ -45,9 +45,9 @@ def _without(shape: Shape, value: Any, items: FieldSet) -> Any:
                 return None if isinstance(value, list) else value
             return _without_members(shape, value, items) or None
         case ListMap():
-            return _without_items(paths.maker(shape), shape.item, value, items)
+            return _without_items(path_steps.maker(shape), shape.item, value, items)
         case SetOf():
-            return _without_items(paths.of_set_item, shapes.LEAF, value, items)
+            return _without_items(path_steps.of_set_item, shapes.LEAF, value, items)
 
 
 def _without_members(shape: Struct, value: Obj, items: FieldSet) -> Obj:

@@ -8,8 +8,8 @@ member; one with something below it is a member only if `"."` is there too. So a
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from jobferry.localkube.apiserver.managed import paths
-from jobferry.localkube.apiserver.managed.paths import MEMBER
+from jobferry.localkube.apiserver.managed import path_steps
+from jobferry.localkube.apiserver.managed.path_steps import MEMBER
 
 FieldSet = dict[str, Any]
 """Steps and what is below each."""
@@ -40,7 +40,7 @@ def ordered(steps: FieldSet) -> FieldSet:
         return steps
     names = sorted(steps)
     if names[-1] > "g":  # not only members of an object: the text does not tell the order
-        names.sort(key=paths.rank)
+        names.sort(key=path_steps.rank)
     return {name: steps[name] for name in names}
 
 
@@ -159,20 +159,20 @@ def _members(fields: FieldSet, prefix: tuple[str, ...]) -> Iterator[tuple[str, .
 
 def shown(path: Iterable[str]) -> str:
     """Return a path as messages show it."""
-    return "".join(map(paths.shown, path))
+    return "".join(map(path_steps.shown, path))
 
 
 def read(fields: Any) -> FieldSet:
     """Return a set that a client wrote, in our form, or raise BadStep."""
     if not isinstance(fields, Mapping):
-        raise paths.BadStep("not an object")
+        raise path_steps.BadStep("not an object")
     result: FieldSet = {}
     for step, node in fields.items():
         if step == MEMBER:
             continue
         try:
-            known = paths.canonical(step)
-        except paths.UnknownStep:
+            known = path_steps.canonical(step)
+        except path_steps.UnknownStep:
             continue  # a later version may know it; upstream drops it, too
         result[known] = _read_node(node)
     return ordered(result)

@@ -6,10 +6,10 @@ from jobferry.localkube.apiserver.managed import entries, sets
 from jobferry.localkube.apiserver.managed.comparing import compare
 from jobferry.localkube.apiserver.managed.endpoint import Endpoint, aligned
 from jobferry.localkube.apiserver.managed.entries import Entry, Managed, Manager
-from jobferry.localkube.apiserver.managed.paths import Misfit
+from jobferry.localkube.apiserver.managed.path_steps import Misfit
 from jobferry.localkube.apiserver.managed.sets import FieldSet
-from jobferry.localkube.apiserver.times import timestamp
 from jobferry.objects import Obj
+from jobferry.objects.times import timestamp
 
 UNOWNED = sets.of(
     (

@@ -25,15 +25,12 @@ class Columns:
     """
 
     definitions: list[Obj]
-    show: Cells
+    cells: Cells
+    """What an object shows in them."""
     conditions: Callable[[Obj], Sequence[Obj]] = _no_conditions
     """What is said about the row itself (that its object is finished)."""
     no_rows: list[Obj] | None = field(default_factory=list)
     """What a table without rows has in their place: a list, or null."""
-
-    def cells(self, obj: Obj, now: datetime) -> list[Any]:
-        """Return the row of an object."""
-        return self.show(obj, now)
 
 
 def column(

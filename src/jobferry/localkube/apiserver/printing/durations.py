@@ -44,19 +44,6 @@ def human(seconds: int) -> str:
     return f"{seconds // _YEAR}y"
 
 
-def short(seconds: int) -> str:
-    """Say it with a single unit."""
-    if seconds < _MINUTE:
-        return _about_now(seconds)
-    if seconds < _HOUR:
-        return f"{seconds // _MINUTE}m"
-    if seconds < _DAY:
-        return f"{seconds // _HOUR}h"
-    if seconds < _YEAR:
-        return f"{seconds // _DAY}d"
-    return f"{seconds // _YEAR}y"
-
-
 def _about_now(seconds: int) -> str:
     # Clocks differ a little: what is a moment ahead counts as now.
     return f"{max(seconds, 0)}s" if seconds >= -1 else INVALID

@@ -5,7 +5,7 @@ from typing import Any
 
 from jobferry.localkube.apiserver.printing import columns, durations
 from jobferry.localkube.apiserver.printing.columns import Columns, column
-from jobferry.localkube.apiserver.strategies import event_forms
+from jobferry.localkube.apiserver.types import event_forms
 from jobferry.objects import Obj
 
 

@@ -8,15 +8,17 @@ from jobferry.localkube.apiserver.printing.columns import Columns, column
 from jobferry.objects import Obj
 
 NONE = "<none>"
+_USUAL = "ClusterIP"
+"""What a service is that does not say: nothing fills in what was left out."""
 
 
 def _cells(service: Obj, now: datetime) -> list[Any]:
     spec = service.get("spec") or {}
-    cluster_ips = spec.get("clusterIPs") or (NONE,)
+    cluster_ips = spec.get("clusterIPs") or (spec.get("clusterIP") or NONE,)
     pairs = sorted((spec.get("selector") or {}).items())
     return [
         columns.name_of(service),
-        spec.get("type", ""),
+        spec.get("type") or _USUAL,
         cluster_ips[0],
         _external_ip(spec, service.get("status") or {}),
         ",".join(map(_port, spec.get("ports") or ())) or NONE,
@@ -27,7 +29,7 @@ def _cells(service: Obj, now: datetime) -> list[Any]:
 
 def _external_ip(spec: Obj, status: Obj) -> str:
     external = spec.get("externalIPs") or ()
-    match spec.get("type"):
+    match spec.get("type") or _USUAL:
         case "ClusterIP" | "NodePort":
             return ",".join(external) or NONE
         case "LoadBalancer":
@@ -45,7 +47,7 @@ def _ingress(status: Obj) -> list[str]:
 def _port(port: Obj) -> str:
     node_port = port.get("nodePort") or 0
     number = f"{port['port']}:{node_port}" if node_port > 0 else port["port"]
-    return f"{number}/{port.get('protocol', '')}"
+    return f"{number}/{port.get('protocol') or 'TCP'}"
 
 
 SERVICES = Columns(

@@ -84,7 +84,7 @@ def _table(
 
 
 def _row(obj: Obj, columns: Columns, now: datetime, include: str, version: str) -> Obj:
-    row: Obj = {"cells": columns.show(obj, now)}
+    row: Obj = {"cells": columns.cells(obj, now)}
     if conditions := columns.conditions(obj):
         row["conditions"] = conditions
     row["object"] = _shown(obj, include, version)

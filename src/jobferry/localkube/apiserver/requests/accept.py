@@ -18,15 +18,15 @@ _STREAMS = f"{JSON};stream=watch, {PROTOBUF};stream=watch"
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A form that we can answer in: JSON, of the object itself or of something made of it."""
+    """What we answer with, as JSON: the object itself, or something made of it."""
 
     kind: str = ""
     """Table or PartialObjectMetadata(List); empty: the object itself."""
     version: str = ""
-    yaml: bool = False
 
 
 PLAIN = Form()
+_WRITTEN = (JSON, "application/*", "*/*")
 
 _TRANSFORMS = {"Table": ("v1", "v1beta1"), "PartialObjectMetadata": ("v1", "v1beta1")}
 _TRANSFORMS["PartialObjectMetadataList"] = _TRANSFORMS["PartialObjectMetadata"]
@@ -64,13 +64,6 @@ def check_text(header: str) -> None:
         raise status.not_convertible(why)
 
 
-def check_stream(form: Form) -> None:
-    """Refuse a form in which there are no streams."""
-    if form.yaml:
-        why = f"only the following media types are accepted: {_STREAMS}"
-        raise status.not_convertible(why)
-
-
 @lru_cache(maxsize=64)
 def discovery_form(header: str, *, aggregated: bool) -> Form:
     """Choose the form of discovery; only its two roots may be aggregated."""
@@ -88,23 +81,20 @@ def _chosen(header: str, accept: Callable[[str, dict[str, str]], Form | None]) -
 
 
 def _unmet(header: str) -> status.StatusError:
-    # To somebody who wants nothing but protobuf it is not offered: we do not write it.
-    types = [media_type for media_type, _ in _clauses(header)]
-    offered = f"{JSON}, {YAML}" if types == [PROTOBUF] else _OFFERED
+    # To somebody who wants nothing but YAML or protobuf they are not offered: we do not write them.
+    types = {media_type for media_type, _ in _clauses(header)}
+    offered = JSON if types <= {YAML, PROTOBUF} else _OFFERED
     return status.not_convertible(f"only the following media types are accepted: {offered}")
 
 
 def _object_form(media_type: str, parameters: dict[str, str]) -> Form | None:
-    is_yaml = media_type == YAML
-    if not is_yaml and media_type not in (JSON, "application/*", "*/*"):
-        return None
-    if parameters.get("stream", "watch") != "watch" or (is_yaml and "stream" in parameters):
+    if media_type not in _WRITTEN or parameters.get("stream", "watch") != "watch":
         return None
     if not {"as", "g", "v"} & parameters.keys():
-        return Form(yaml=is_yaml)
+        return PLAIN
     kind, version = parameters.get("as", ""), parameters.get("v", "")
     if parameters.get("g") == "meta.k8s.io" and version in _TRANSFORMS.get(kind, ()):
-        return Form(kind, version, yaml=is_yaml)
+        return Form(kind, version)
     return None
 
 
@@ -114,10 +104,10 @@ def _untabled_form(media_type: str, parameters: dict[str, str]) -> Form | None:
 
 
 def _discovery_form(media_type: str, parameters: dict[str, str]) -> Form | None:
-    if media_type not in (JSON, YAML, "application/*", "*/*"):
+    if media_type not in _WRITTEN:
         return None
     if "as" not in parameters:
-        return Form(yaml=media_type == YAML)
+        return PLAIN
     wanted = (parameters["as"], parameters.get("g"))
     if wanted == ("APIGroupDiscoveryList", "apidiscovery.k8s.io"):
         version = parameters.get("v", "")

@@ -8,16 +8,16 @@ from typing import Any
 import orjson
 
 from jobferry.localkube.apiserver import status
-from jobferry.localkube.apiserver.requests import json_words, lenient_json, yaml_document
+from jobferry.localkube.apiserver.requests import lenient_json, yaml_document
 from jobferry.localkube.apiserver.requests.accept import JSON, PROTOBUF, YAML
 from jobferry.localkube.apiserver.requests.call import Call
 from jobferry.localkube.apiserver.requests.yaml_document import Document
-from jobferry.localkube.apiserver.types import duplicates
+from jobferry.localkube.apiserver.types import duplicates, json_words
 
 LIMIT = 3 * 1024 * 1024
 """The most bytes that a body may have, as for kube-apiserver."""
 
-LARGE = 32 * 1024
+LARGE = 16 * 1024
 """From this many bytes on YAML is read in another thread: it takes 1 ms for 1 kB or two."""
 
 DEPTH = 200

@@ -7,8 +7,7 @@ from typing import Any
 import orjson
 
 from jobferry.localkube.apiserver.identity.user import User
-from jobferry.localkube.apiserver.requests import yaml_document
-from jobferry.localkube.apiserver.requests.accept import PLAIN, YAML, Form
+from jobferry.localkube.apiserver.requests.accept import PLAIN, Form
 from jobferry.localkube.apiserver.requests.session import Session
 from jobferry.localkube.apiserver.requests.target import Query, Target
 from jobferry.localkube.apiserver.requests.yaml_document import Document
@@ -66,6 +65,8 @@ class Answer:
     headers: tuple[tuple[str, str], ...] = ()
     stream: AsyncIterator[bytes] | None = None
     session: Session | None = None
+    rest: Sequence[bytes] = ()
+    """What follows the body, in parts: a long list is never in one piece."""
 
 
 def text_answer(code: int, text: str) -> Answer:
@@ -87,7 +88,5 @@ def answer_error(error: StatusError, call: Call | None = None) -> Answer:
     headers: tuple[tuple[str, str], ...] = (_NO_SNIFFING,) if error.code == 403 else ()
     if error.retry_after is not None:
         headers += (("Retry-After", str(error.retry_after)),)
-    if call is not None and call.form.yaml:
-        return Answer(error.code, yaml_document.dump(error.status()), YAML, headers)
     content = json_bytes(error.status(), pretty=call is not None and call.is_pretty)
     return Answer(error.code, content, headers=headers)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from jobferry.localkube.apiserver import status
-from jobferry.localkube.apiserver.requests import json_words
+from jobferry.localkube.apiserver.types import json_words
 from jobferry.localkube.apiserver.types.leaves import json_kind
 
 VERSION = "meta.k8s.io/v1"

@@ -9,8 +9,7 @@ from jobferry.errors import BadInput
 from jobferry.localkube.apiserver import problems, status
 from jobferry.localkube.apiserver.problems import Problem
 from jobferry.localkube.apiserver.requests.target import Query
-from jobferry.localkube.apiserver.types import godurations
-from jobferry.objects import fields, labels
+from jobferry.objects import fields, godurations, labels
 from jobferry.objects.gotext import parse_int, quote
 
 META = "meta.k8s.io"

@@ -1,4 +1,4 @@
-"""YAML in and out. What reads and writes it is loaded when the first one comes: most clients send JSON."""
+"""YAML in bodies. What reads it is loaded when the first one comes: most clients send JSON."""
 
 from typing import Any, NamedTuple
 
@@ -15,14 +15,7 @@ def read(text: bytes) -> Document:
     """Read YAML as Kubernetes does; ValueError says what is wrong."""
     from jobferry.localkube.apiserver.requests import yaml_text  # noqa: PLC0415 (heavy)
 
-    return yaml_text.read(text)
-
-
-def dump(value: Any) -> bytes:
-    """Write YAML as Kubernetes does."""
-    from jobferry.localkube.apiserver.requests import yaml_output  # noqa: PLC0415 (heavy)
-
-    return yaml_output.dump(value)
+    return Document(*yaml_text.read(text))
 
 
 def errors(repeated: list[str]) -> str:

@@ -9,7 +9,6 @@ import yaml
 
 from jobferry.localkube.apiserver.requests import aliases
 from jobferry.localkube.apiserver.requests.aliases import BadYAML
-from jobferry.localkube.apiserver.requests.yaml_document import Document
 from jobferry.objects.gotext import quote
 
 try:
@@ -19,11 +18,11 @@ except ImportError:  # PyYAML was built without libyaml
 
 _TAG = "tag:yaml.org,2002:"
 
-BOOL = re.compile(
+_BOOL = re.compile(
     r"(?:y|Y|yes|Yes|YES|n|N|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF)\Z"
 )
-INT = re.compile(r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0o?[0-7_]+|(?:0|[1-9][0-9_]*))\Z")
-FLOAT = re.compile(
+_INT = re.compile(r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0o?[0-7_]+|(?:0|[1-9][0-9_]*))\Z")
+_FLOAT = re.compile(
     r"(?:[-+]?(?:\.[0-9]+|[0-9][0-9_]*(?:\.[0-9_]*)?)(?:[eE][-+]?[0-9]+)?"
     r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z"
 )
@@ -59,9 +58,9 @@ _Loader.yaml_implicit_resolvers = {
     for first, resolvers in Base.yaml_implicit_resolvers.items()
     if (kept := [each for each in resolvers if each[0].removeprefix(_TAG) in _KEPT])
 }
-_Loader.add_implicit_resolver(f"{_TAG}bool", BOOL, list("yYnNtTfFoO"))
-_Loader.add_implicit_resolver(f"{_TAG}int", INT, list(_FIRST))
-_Loader.add_implicit_resolver(f"{_TAG}float", FLOAT, list(_FIRST))
+_Loader.add_implicit_resolver(f"{_TAG}bool", _BOOL, list("yYnNtTfFoO"))
+_Loader.add_implicit_resolver(f"{_TAG}int", _INT, list(_FIRST))
+_Loader.add_implicit_resolver(f"{_TAG}float", _FLOAT, list(_FIRST))
 
 
 def _checked(node: yaml.ScalarNode, pattern: re.Pattern[str], tag: str) -> str:
@@ -73,11 +72,11 @@ def _checked(node: yaml.ScalarNode, pattern: re.Pattern[str], tag: str) -> str:
 
 
 def _bool(_loader: _Loader, node: yaml.ScalarNode) -> bool:
-    return _checked(node, BOOL, "bool").lower() in _TRUE
+    return _checked(node, _BOOL, "bool").lower() in _TRUE
 
 
 def _int(_loader: _Loader, node: yaml.ScalarNode) -> int | float | str:
-    _checked(node, INT, "int")
+    _checked(node, _INT, "int")
     try:
         number = _number(node.value.replace("_", ""))
         # As in Go, what has no room in 64 bits is a float.
@@ -98,7 +97,7 @@ def _number(text: str) -> int:
 
 
 def _float(_loader: _Loader, node: yaml.ScalarNode) -> float | int | str:
-    text = _checked(node, FLOAT, "float").replace("_", "").lower()
+    text = _checked(node, _FLOAT, "float").replace("_", "").lower()
     if text.endswith(("inf", "nan")):
         raise BadYAML(f"json: unsupported value: {_NUMBERS[text.replace('.', '')]}")
     number = float(text)
@@ -160,15 +159,15 @@ _Loader.add_constructor(f"{_TAG}timestamp", _literal)
 _Loader.add_constructor(f"{_TAG}binary", _binary)
 
 
-def read(text: bytes) -> Document:
-    """Read the first document of a text."""
+def read(text: bytes) -> tuple[Any, list[str]]:
+    """Return what the first document of a text says, and which keys are in it twice."""
     try:
         loader = _Loader(text)
         try:
             _check_version(text)
             # What follows the first document is not looked at, as by Go's reader.
             root = loader.get_node() if loader.check_node() else None
-            return Document(None, []) if root is None else _document(loader, root, text)
+            return (None, []) if root is None else _document(loader, root, text)
         finally:
             loader.dispose()
     except yaml.MarkedYAMLError as error:
@@ -181,12 +180,12 @@ def read(text: bytes) -> Document:
         raise BadYAML("exceeded max depth") from None
 
 
-def _document(loader: _Loader, root: yaml.Node, text: bytes) -> Document:
+def _document(loader: _Loader, root: yaml.Node, text: bytes) -> tuple[Any, list[str]]:
     is_shared = b"*" in text and aliases.are_used(root)
     repeated = _repeated(root)  # before merge keys are put in the place of what they name
     found = loader.construct_document(root)
     # Whoever changes an object must not change another part of it thereby.
-    return Document(aliases.unshared(found) if is_shared else found, repeated)
+    return aliases.unshared(found) if is_shared else found, repeated
 
 
 def _check_version(text: bytes) -> None:

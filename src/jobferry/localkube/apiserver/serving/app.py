@@ -12,12 +12,12 @@ from functools import lru_cache
 from typing import Any
 
 from jobferry import log
-from jobferry.clock import Seconds, timeout
+from jobferry.clock import timeout
 from jobferry.localkube.apiserver import status
 from jobferry.localkube.apiserver.access.attributes import Attributes
 from jobferry.localkube.apiserver.access.impersonation import impersonated
 from jobferry.localkube.apiserver.access.rbac import require
-from jobferry.localkube.apiserver.handlers import routing
+from jobferry.localkube.apiserver.handlers import pacing, routing
 from jobferry.localkube.apiserver.handlers.backend import Backend
 from jobferry.localkube.apiserver.handlers.routing import Handler, SpecialKey
 from jobferry.localkube.apiserver.identity.authenticate import (
@@ -33,10 +33,11 @@ from jobferry.localkube.apiserver.serving import warnings, websockets
 from jobferry.localkube.apiserver.serving.audit import Audit
 from jobferry.localkube.apiserver.serving.limits import Room
 from jobferry.localkube.apiserver.serving.meters import Meters
-from jobferry.localkube.apiserver.serving.paths import Paths
+from jobferry.localkube.apiserver.serving.non_resource_paths import Paths
 from jobferry.localkube.apiserver.serving.websockets import AsgiSocket
 from jobferry.localkube.apiserver.status import StatusError
 from jobferry.localkube.apiserver.storage.errors import CommitFailed
+from jobferry.objects import quantities
 
 Message = MutableMapping[str, Any]
 Scope = MutableMapping[str, Any]
@@ -49,9 +50,6 @@ GONE = "jobferry.gone"
 """The extension by which we are told that the client of a WebSocket went: a future."""
 IN_PROCESS = "jobferry.user"
 """The extension by which a caller from within the process says who it is."""
-
-BODY_WITHIN: Seconds = 60.0
-"""How long a body may take to arrive: there is room for so many requests only."""
 
 _LONG = frozenset({"watch"})
 _LONG_SUBRESOURCES = frozenset({"log", "exec", "attach", "portforward"})
@@ -78,7 +76,7 @@ class App:
         self._room = room
         self._meters = meters
         self._audit = audit
-        self._streams: set[asyncio.Future[None]] = set()
+        self._streams: dict[asyncio.Future[None], None] = {}
 
     def end_streams(self) -> None:
         """End all watches and WebSockets: their clients come again elsewhere, or later."""
@@ -113,13 +111,13 @@ class App:
     async def _converse(self, session: Session, socket: AsgiSocket, scope: Scope) -> None:
         """Hold a session until it ends, or the client goes, or the server does."""
         running = asyncio.ensure_future(websockets.hold(session, socket))
-        self._streams.add(running)
+        self._streams[running] = None
         gone = (scope.get("extensions") or {}).get(GONE)
         ends = (running,) if gone is None else (running, gone)
         try:
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            self._streams.discard(running)
+            self._streams.pop(running, None)
             running.cancel()
             await asyncio.wait((running,))
         if not running.cancelled() and (error := running.exception()):
@@ -139,6 +137,8 @@ class App:
             answer = await self._answer(call, scope, receive)
         except StatusError as error:
             answer = answer_error(error, call)
+        except quantities.OutOfRange as error:
+            answer = answer_error(status.bad_request(str(error)), call)
         except RecursionError:
             answer = answer_error(status.bad_request("json: exceeded max depth"))
         except CommitFailed as error:
@@ -224,15 +224,16 @@ class App:
         if call.method in ("POST", "PUT", "PATCH", "DELETE"):
             call.body = await self._whole_body(call, receive)
             if body.takes_long(call):
-                await asyncio.to_thread(body.read_ahead, call)
-        return await handler(self._backend, call, resource)
+                await self._backend.execution.run(body.read_ahead, call)
+        return await routing.serve(handler, self._backend, call, resource)
 
     async def _whole_body(self, call: Call, receive: Receive) -> bytes:
+        within = self._backend.timeouts.body
         try:
-            async with timeout(self._backend.clock, BODY_WITHIN):
+            async with timeout(self._backend.clock, within):
                 return await _body(call.headers, receive)
         except TimeoutError:
-            why = f"request did not complete within requested timeout - {BODY_WITHIN:g}s"
+            why = f"request did not complete within requested timeout - {within:g}s"
             raise status.timeout(f"Timeout: {why}") from None
 
     async def _reply(
@@ -243,13 +244,17 @@ class App:
             await self._stream(answer.stream, receive, send)
             return
         content = b"" if scope["method"] == "HEAD" else answer.body
+        for part in answer.rest:
+            await send({"type": "http.response.body", "body": content, "more_body": True})
+            content = part
+            await pacing.others()  # to encrypt a part takes its time
         await send({"type": "http.response.body", "body": content})
 
     async def _stream(self, parts: AsyncIterator[bytes], receive: Receive, send: Send) -> None:
         """Send parts as they come, until they end, or the client goes, or the server does."""
         gone = asyncio.ensure_future(_gone(receive))
         sending = asyncio.ensure_future(_send_parts(parts, send))
-        self._streams.add(sending)
+        self._streams[sending] = None
         try:
             await asyncio.wait((gone, sending), return_when=asyncio.FIRST_COMPLETED)
             # What breaks off must not look complete.
@@ -257,7 +262,7 @@ class App:
             if is_whole and not gone.done():
                 await send({"type": "http.response.body", "body": b""})
         finally:
-            self._streams.discard(sending)
+            self._streams.pop(sending, None)
             gone.cancel()
             sending.cancel()
             await asyncio.wait((gone, sending))
@@ -315,7 +320,8 @@ def _head(answer: Answer, call: Call | None) -> Message:
     if call is not None:
         headers += [(b"warning", line) for line in warnings.lines(call.warnings)]
     if answer.stream is None and answer.content_type:
-        headers.append((b"content-length", str(len(answer.body)).encode()))
+        length = len(answer.body) + sum(map(len, answer.rest))
+        headers.append((b"content-length", str(length).encode()))
     return {"type": "http.response.start", "status": answer.code, "headers": headers}
 
 

@@ -4,8 +4,9 @@ import asyncio
 import logging
 import socket
 import ssl
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from random import Random
 from typing import Any
 
 import uvicorn
@@ -15,21 +16,13 @@ from uvicorn.server import ServerState
 from jobferry.clock import Seconds
 from jobferry.errors import BadInput
 from jobferry.localkube.apiserver.identity.authenticate import user_from_certificate
-from jobferry.localkube.apiserver.identity.folder import Keys
+from jobferry.localkube.apiserver.identity.folder import MOST_PORT, Keys, unusable
 from jobferry.localkube.apiserver.requests import body
 from jobferry.localkube.apiserver.serving.app import HOLDS, TLS, USER, App
-
-KEEP_ALIVE: Seconds = 120.0
-"""How long an idle connection stays; Go's clients keep theirs for 90 s."""
-
-PING_EVERY: Seconds = 20.0
-"""How often the client of a WebSocket is tried, to learn whether it is still there."""
-
-HEAD_WITHIN: Seconds = 32.0
-"""How long the head of a request may take to arrive, as for kube-apiserver: half of one is no reason to wait."""
+from jobferry.localkube.apiserver.timeouts import Timeouts
 
 MOST_HEAD = 1 << 20
-"""How many bytes it may have, likewise."""
+"""How many bytes the head of a request may have, as for kube-apiserver."""
 
 MOST_URL = (1 << 16) - 1
 """How long a URL may be for the parser that uvicorn asks."""
@@ -39,11 +32,9 @@ _TOO_LARGE = (
     b"Connection: close\r\nContent-Length: 0\r\n\r\n"
 )
 
-MOST_PORT = 65535
-
-END_WITHIN: Seconds = 5.0
-"""How long requests under way may take when the server ends."""
-
+PORTS = range(20000, 32768)
+"""Below what Linux and macOS give to outgoing connections: a port stays free while its server restarts."""
+PORT_TRIES = 20
 
 Peer = dict[Any, Any]
 """Whose certificate a client showed, and from when until when it holds (seconds since 1970)."""
@@ -69,6 +60,10 @@ class _Http(HttpToolsProtocol):
     head_size = 0
     running: RequestResponseCycle | None = None
     """The request that is being answered; `cycle` is the newest that came."""
+
+    def __init__(self, head_within: Seconds, **given: Any) -> None:
+        super().__init__(**given)
+        self.head_within = head_within
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -122,7 +117,7 @@ class _Http(HttpToolsProtocol):
 
     def _await_head(self) -> None:
         self.head_size = 0
-        self.head_timer = self.loop.call_later(HEAD_WITHIN, self.transport.close)
+        self.head_timer = self.loop.call_later(self.head_within, self.transport.close)
 
     def _stop_waiting(self) -> None:
         if self.head_timer is not None:
@@ -171,10 +166,7 @@ def tls(keys: Keys) -> ssl.SSLContext:
         context.load_cert_chain(keys.server, keys.server_key)
         context.load_verify_locations(keys.authority)
     except OSError as error:  # also that of ssl
-        raise BadInput(
-            f"{keys.folder}: the keys cannot be used: {error.strerror or error}",
-            hint="Remove issued.json there to have new ones made, or give another folder.",
-        ) from error
+        raise unusable(keys.folder, error) from error
     context.verify_mode = ssl.CERT_OPTIONAL
     # A certificate out of its time is for the application to refuse: with 401, as kube-apiserver does.
     context.verify_flags |= _NO_CHECK_TIME
@@ -183,28 +175,41 @@ def tls(keys: Keys) -> ssl.SSLContext:
 
 
 @contextmanager
-def bound(host: str, port: int) -> Iterator[socket.socket]:
-    """Take a port within the block; nobody is answered yet."""
+def bound(
+    host: str,
+    port: int,
+    *,
+    random: Random,
+    hint: str = "Choose another port, or end what listens there.",
+) -> Iterator[socket.socket]:
+    """Take a port within the block, 0 being any that is free; nobody is answered yet. `hint`: if it cannot be had."""
     if not 0 <= port <= MOST_PORT:
         raise BadInput(f"{port}: ports are numbers from 0 to {MOST_PORT}")
     try:
-        info = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        door = socket.create_server(info[4][:2], family=info[0], backlog=2048)
+        door = _opened(host, port, random)
     except OSError as error:
         raise BadInput(
-            f"{host}:{port}: cannot listen: {error.strerror or error}",
-            hint="Choose another port, or end what listens there.",
+            f"{host}:{port}: cannot listen: {error.strerror or error}", hint=hint
         ) from error
     with door:
         door.setblocking(False)
         yield door
 
 
+def _opened(host: str, port: int, random: Random) -> socket.socket:
+    family, *_, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    address = str(place[0])
+    for tried in () if port else random.sample(PORTS, k=PORT_TRIES):
+        with suppress(OSError):
+            return socket.create_server((address, tried), family=family, backlog=2048)
+    return socket.create_server((address, port), family=family, backlog=2048)
+
+
 @asynccontextmanager
 async def listening(
-    app: App, door: socket.socket, context: ssl.SSLContext, *, end_streams: Callable[[], None]
+    app: App, door: socket.socket, context: ssl.SSLContext, timeouts: Timeouts
 ) -> AsyncIterator[None]:
-    """Serve connections within the block; at its end, `end_streams` ends what would not end by itself."""
+    """Serve connections within the block; at its end, streams are ended, which would not end by themselves."""
     config = uvicorn.Config(
         app,
         http=_Http,
@@ -212,11 +217,11 @@ async def listening(
         lifespan="off",
         log_config=None,
         access_log=False,
-        timeout_keep_alive=int(KEEP_ALIVE),
+        timeout_keep_alive=int(timeouts.idle),
         proxy_headers=False,
         ws_max_size=body.LIMIT,
         ws_per_message_deflate=False,  # the Go clients of Kubernetes have none
-        ws_ping_interval=PING_EVERY,
+        ws_ping_interval=timeouts.ping,
         # A client that is held back by a slow process does not hear us and cannot answer.
         # One that is gone makes the ping fail.
         ws_ping_timeout=None,
@@ -225,14 +230,16 @@ async def listening(
     logging.getLogger("uvicorn.error").addFilter(_is_ours)
     state = ServerState()
     server = await asyncio.get_running_loop().create_server(
-        lambda: _Http(config=config, server_state=state, app_state={}), sock=door, ssl=context
+        lambda: _Http(timeouts.head, config=config, server_state=state, app_state={}),
+        sock=door,
+        ssl=context,
     )
     try:
         yield
     finally:
         server.close()
-        end_streams()
-        await _end(state)
+        app.end_streams()
+        await _end(state, timeouts.end)
 
 
 def _is_ours(record: logging.LogRecord) -> bool:
@@ -240,12 +247,12 @@ def _is_ours(record: logging.LogRecord) -> bool:
     return record.getMessage() not in _OF_CLIENTS
 
 
-async def _end(state: ServerState) -> None:
+async def _end(state: ServerState, within: Seconds) -> None:
     """End all connections: idle ones at once, others when their request is answered, or soon."""
     for connection in list(state.connections):
         connection.shutdown()
     if state.tasks:
-        await asyncio.wait(state.tasks, timeout=END_WITHIN)
+        await asyncio.wait(state.tasks, timeout=within)
     for task in list(state.tasks):
         task.cancel()
     if state.tasks:

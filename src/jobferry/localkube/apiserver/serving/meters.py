@@ -5,7 +5,7 @@ from collections.abc import Callable
 from jobferry.clock import Clock, Seconds
 from jobferry.localkube.apiserver.requests.call import Call
 from jobferry.localkube.apiserver.resource import Resource
-from jobferry.localkube.apiserver.storage.store import Storage
+from jobferry.localkube.apiserver.storage.reader import Reader
 from jobferry.metrics import SECONDS, Registry
 
 Served = Callable[[str, str, str], Resource | None]
@@ -15,7 +15,7 @@ Served = Callable[[str, str, str], Resource | None]
 class Meters:
     """Counts requests and measures how long their answers take; watches until they stand."""
 
-    def __init__(self, clock: Clock, storage: Storage, served: Served) -> None:
+    def __init__(self, clock: Clock, storage: Reader, served: Served) -> None:
         self.registry = Registry()
         self._clock = clock
         self._served = served

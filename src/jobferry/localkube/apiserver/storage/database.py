@@ -23,7 +23,8 @@ from jobferry.localkube.apiserver.storage.state import BEGINNING
 APPLICATION = 0x4A46_4C4B
 """Marks our files ("JFLK"), so that nobody else's is ever written to."""
 
-SCHEMA = 1
+SCHEMA = 2
+"""2: custom objects have keys of their own (`/custom/...`)."""
 
 _CREATE = """
 BEGIN IMMEDIATE;
@@ -204,6 +205,11 @@ def _is_new(connection: apsw.Connection, path: Path) -> bool:
         raise Unusable(
             f"{path} was written by a newer version of Jobferry (its format is {version})",
             hint="Use that version, or give another path.",
+        )
+    if version < SCHEMA:
+        raise Unusable(
+            f"{path} was written by an older version of Jobferry (its format is {version})",
+            hint="Remove it, or give another path: it is not converted.",
         )
     return False
 

@@ -1,4 +1,4 @@
-"""What `Storage` asks of whatever makes its writes durable; and one that does not, for tests."""
+"""What `Storage` asks of whatever makes its writes durable; and one that keeps them in memory only."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
@@ -74,16 +74,23 @@ class Journal(Protocol):
         ...
 
 
+NOTHING = Contents((), BEGINNING, BEGINNING, BEGINNING)
+"""What a store begins with that was never written to."""
+
+
 class Memory:
     """A journal that keeps nothing: what is appended is as durable as it will ever be."""
 
-    def __init__(self) -> None:
+    def __init__(self, contents: Contents = NOTHING) -> None:
+        self._contents = contents
         self._listener: Listener | None = None
 
     async def open(self, listener: Listener) -> Contents:
-        """Begin with nothing."""
+        """Begin with what was given."""
         self._listener = listener
-        return Contents((), BEGINNING, BEGINNING, ceiling=1 << 62)
+        # What the other store gave out and lost, if anything, stays out of use.
+        last = max(self._contents.revision, self._contents.ceiling)
+        return self._contents._replace(revision=last, ceiling=1 << 62)
 
     def append(self, changes: list[Change], written: int) -> None:
         """Report them at once."""

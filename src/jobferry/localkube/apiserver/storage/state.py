@@ -187,6 +187,20 @@ class State:
         self.revision, self.floor = revision, floor
         return stale
 
+    def rows(self, now: Seconds) -> list[Row]:
+        """Return the shortest log from which `restore` makes this state."""
+        before = dict(self._entries)  # will be: when history began
+        for _, change in reversed(self._history):
+            if change.previous is not None:
+                before[change.entry.key] = change.previous
+            else:
+                before.pop(change.entry.key, None)
+        oldest = sorted(before.values(), key=lambda entry: entry.revision)
+        return [
+            *(Row(entry, deleted=False, when=now) for entry in oldest),
+            *(Row(change.entry, change.deleted, when) for when, change in self._history),
+        ]
+
     def _remember(self, shelf: _Shelf, change: Change, when: Seconds) -> None:
         shelf.history.append(change)
         self._history.append((when, change))

@@ -1,7 +1,7 @@
 """The store: a log of revisions with compare-and-swap, ranges and watches.
 
-All of it belongs to one event loop. Nothing but `put`, `delete`, `wait_for`, opening and closing ever
-waits.
+All of it belongs to one event loop. Nothing but `put`, `delete`, `wait_for`, `settled`, `snapshot`,
+opening and closing ever waits.
 """
 
 import asyncio
@@ -15,7 +15,13 @@ from jobferry.clock import Clock, Timer
 from jobferry.localkube.apiserver.storage.accepted import BLOCK, Accepted
 from jobferry.localkube.apiserver.storage.entry import Change, Entry, Range, resource_of
 from jobferry.localkube.apiserver.storage.errors import Closed, CommitFailed, Conflict
-from jobferry.localkube.apiserver.storage.journal import Contents, Journal, Memory
+from jobferry.localkube.apiserver.storage.journal import (
+    NOTHING,
+    Contents,
+    Journal,
+    Memory,
+    Record,
+)
 from jobferry.localkube.apiserver.storage.state import Row, State, Window
 from jobferry.localkube.apiserver.storage.watch import Watch, Watchers
 
@@ -63,13 +69,14 @@ class Storage:
         self._window = window
         self._buffer = buffer
         self._state = State(window)
-        self._accepted = Accepted(self._state.get, self._state.revision, 0)
+        self._accepted = Accepted(self._state, self._state.revision, 0)
         self._watchers = Watchers()
         self._outbox: list[Change] = []
         self._waiting: list[tuple[int, asyncio.Future[None]]] = []
         self._timer: Timer | None = None
         self._reserving = False
         self._is_open = False
+        self._has_ended = False
         self._is_failing = False
 
     @property
@@ -89,6 +96,10 @@ class Storage:
     def accepted(self, key: str) -> Entry | None:
         """Return the newest state of a key, durable or not: what a change of it is to build on."""
         return self._accepted.get(key)
+
+    def accepted_below(self, prefix: str) -> list[Entry]:
+        """Return the newest state of all keys below `prefix`, durable or not, in their order."""
+        return self._accepted.range(prefix)
 
     def range(
         self, prefix: str, *, start: str = "", limit: int = 0, at: int | None = None
@@ -140,8 +151,8 @@ class Storage:
         """Watch what happens below `prefix` (or, without a slash at its end, to that very key).
 
         It begins with what happened after the revision `after`; raises `Compacted` if that is not kept
-        any more. `notify` is called on the event loop when `take` has something again, or raises; it
-        must not raise itself.
+        any more. `notify` is called on the event loop when `take` has something again, or raises, and
+        before the writer hears of it. If `notify` raises, that is logged and ends the watch.
         """
         self._check_open()
         backlog = self._state.since(prefix, after)
@@ -170,6 +181,29 @@ class Storage:
             if waiter in self._waiting:
                 self._waiting.remove(waiter)
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether no write is under way."""
+        return not self._accepted
+
+    async def settled(self) -> None:
+        """Wait until all that is accepted by now is durable; `CommitFailed` if it was lost."""
+        if self._accepted:
+            done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._accepted.wait_for_all(done)
+            await done
+
+    async def snapshot(self) -> Contents:
+        """Return all that a store in memory needs to go on from here, once no write is under way."""
+        while not self.is_settled:
+            await self.settled()
+        now, wall = self._clock.monotonic(), self._now()
+        records = [
+            Record(entry, deleted, wall - round((now - when) * 1000))
+            for entry, deleted, when in self._state.rows(now)
+        ]
+        return Contents(records, self.revision, self.floor, self._accepted.last)
+
     def compact(self, through: int = 0) -> None:
         """Forget history that the window has no room for, and all through a revision.
 
@@ -188,7 +222,7 @@ class Storage:
         except BaseException:
             await self._journal.close(contents.revision)
             raise
-        self._accepted = Accepted(self._state.get, contents.revision, contents.ceiling)
+        self._accepted = Accepted(self._state, contents.revision, contents.ceiling)
         self._is_open = True
         self.compact()
 
@@ -203,12 +237,16 @@ class Storage:
 
     def committed(self, changes: Sequence[Change]) -> None:
         """Hear from the journal that these are durable: show them, then let their writers go on."""
+        if self._has_ended:
+            return
         now = self._clock.monotonic()
         for change in changes:
             self._state.apply(change, now)
-        self.compact()
-        self._watchers.tell(changes)
-        self._accepted.settle(changes)
+        try:
+            self.compact()
+            self._watchers.tell(changes)
+        finally:
+            self._accepted.settle(changes)
         if self._waiting:
             self._wake_waiting()
         if self._accepted.is_low:
@@ -233,6 +271,7 @@ class Storage:
             self._accepted.ceiling = ceiling
 
     def _end(self) -> None:
+        self._has_ended = True
         self._accepted.fail(lambda: CommitFailed("the store was closed"))
         closed = Closed("the store was closed")
         self._watchers.close(closed)
@@ -328,14 +367,21 @@ async def open_storage(
     window: Window = WINDOW,
     buffer: int = BUFFER,
     vfs: str = "",
+    inline: bool = False,
+    contents: Contents = NOTHING,
 ) -> AsyncIterator[Storage]:
     """Open the database at `path`, made if it is not there, during the block; None: memory only.
 
-    Raises `Unusable` if the file cannot serve. `vfs` names how SQLite reaches the disk, if not as usual.
+    A store in memory begins with `contents`, the snapshot of another. Raises `Unusable` if the file
+    cannot serve. `vfs` names how SQLite reaches the disk, if not as usual; with `inline` no thread does it.
     """
-    storage = Storage(
-        _journal(path, durability, vfs), clock=clock, window=window, buffer=buffer
-    )
+    if path is None:
+        journal: Journal = Memory(contents)
+    elif contents is not NOTHING:
+        raise ValueError("only a store in memory can begin with a snapshot")
+    else:
+        journal = _sqlite(path, durability, vfs, inline=inline)
+    storage = Storage(journal, clock=clock, window=window, buffer=buffer)
     await storage.start()
     try:
         yield storage
@@ -343,9 +389,10 @@ async def open_storage(
         await storage.close()
 
 
-def _journal(path: Path | None, durability: Durability, vfs: str) -> Journal:
-    if path is None:
-        return Memory()
+def _sqlite(path: Path, durability: Durability, vfs: str, *, inline: bool) -> Journal:
     from jobferry.localkube.apiserver.storage import database, writer  # noqa: PLC0415 (SQLite)
 
-    return writer.Writer(lambda: database.open_database(path, durability, vfs))
+    def open_database() -> database.Database:
+        return database.open_database(path, durability, vfs)
+
+    return writer.Writer(open_database, inline=inline)

@@ -5,12 +5,15 @@ from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
 from typing import Self
 
+from jobferry import log
 from jobferry.errors import Error
 from jobferry.localkube.apiserver.storage.entry import Change, resource_of
 from jobferry.localkube.apiserver.storage.errors import Closed, Overrun
 
 MOST_BYTES = 64 << 20
 """How much may wait for a watcher, whatever the number of changes: nobody else needs these values any more."""
+
+_log = log.get(__name__)
 
 
 class Watch:
@@ -81,18 +84,23 @@ class Watch:
         was_empty = not self._buffer
         self._buffer += changes
         self._bytes += size
-        if len(self._buffer) > self._room:
+        if was_empty:
+            self._wake()  # nobody was slow yet, however many these are
+        elif len(self._buffer) > self._room:
             self.close(Overrun(f"more than {self._limit} changes were not taken in time"))
-        elif self._bytes > MOST_BYTES and not was_empty:
+        elif self._bytes > MOST_BYTES:
             self.close(Overrun(f"more than {MOST_BYTES} bytes were not taken in time"))
-        elif was_empty:
-            self._wake()
 
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
         if self._notify is not None:
-            self._notify()
+            try:
+                self._notify()
+            except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 (writes go on)
+                _log.failure("A watcher failed and hears no more", error, prefix=self.prefix)
+                self._notify = None
+                self.close(Closed(f"the watch was closed, since its watcher failed: {error!r}"))
 
     def __enter__(self) -> Self:
         return self

@@ -1,4 +1,4 @@
-"""The thread that commits: all writes that are in line at once, together.
+"""What commits: a thread, all writes that are in line at once, together.
 
 Orders reach it through one queue and are carried out in order; what comes of them is reported to the
 event loop, also in order. After a failure it drops all writes until it is told to resume: those were
@@ -56,21 +56,41 @@ class _Stop:
     last: int | None
 
 
-_Order = _Append | _Reserve | _Forget | _Resume | _Stop
-_Report = Callable[..., None]
+_Task = _Append | _Reserve | _Forget | _Resume
+_Order = _Task | _Stop
+_Report = Callable[..., object]
 """Has something called on the event loop, with arguments."""
 
 
 class Writer:
-    """A `Journal` in SQLite: its face to the event loop."""
+    """A `Journal` in SQLite: its face to the event loop.
 
-    def __init__(self, open_database: Callable[[], Database]) -> None:
+    With `inline` there is no thread: every order is carried out at once, as simulations need it.
+    """
+
+    def __init__(self, open_database: Callable[[], Database], *, inline: bool = False) -> None:
         self._open_database = open_database
+        self._inline = inline
         self._orders: SimpleQueue[_Order] = SimpleQueue()
+        self._work: _Work | None = None
         self._ended = asyncio.Event()
 
     async def open(self, listener: Listener) -> Contents:
-        """Start the thread; return what is in the file."""
+        """Start to work; return what is in the file."""
+        if not self._inline:
+            return await self._open_in_thread(listener)
+        database = self._open_database()
+        try:
+            contents = database.load()
+        except BaseException:
+            database.close(None)
+            raise
+        # Reports come in a turn of their own, as those of the thread do.
+        report = asyncio.get_running_loop().call_soon
+        self._work = _Work(database, self._orders, report, listener)
+        return contents
+
+    async def _open_in_thread(self, listener: Listener) -> Contents:
         loop = asyncio.get_running_loop()
         opened: asyncio.Future[Contents] = loop.create_future()
         ended = self._ended
@@ -93,25 +113,35 @@ class Writer:
             self._orders.put(_Stop(None))
             raise
 
+    def _give(self, order: _Task) -> None:
+        if self._work is not None:
+            self._work.do(order)
+        else:
+            self._orders.put(order)
+
     def append(self, changes: list[Change], written: int) -> None:
         """Make these durable."""
-        self._orders.put(_Append(changes, written))
+        self._give(_Append(changes, written))
 
     def resume(self) -> None:
         """Take up work after a failure."""
-        self._orders.put(_Resume())
+        self._give(_Resume())
 
     def reserve(self, ceiling: int) -> None:
         """Make durable that revisions up to `ceiling` may have been given out."""
-        self._orders.put(_Reserve(ceiling))
+        self._give(_Reserve(ceiling))
 
     def forget(self, stale: list[Stale]) -> None:
         """Remove what is of no use, a piece at a time."""
-        self._orders.put(_Forget(stale))
+        self._give(_Forget(stale))
 
     async def close(self, last: int) -> None:
-        """Finish what was asked for and end the thread."""
-        self._orders.put(_Stop(last))
+        """Finish what was asked for and end."""
+        if self._work is not None:
+            self._work.close(last)
+            asyncio.get_running_loop().call_soon(self._ended.set)  # after all reports
+        else:
+            self._orders.put(_Stop(last))
         await self._ended.wait()
 
 
@@ -185,17 +215,30 @@ class _Work:
                 self._tidy()
                 continue
             order = self._inbox.popleft()
-            match order:
-                case _Append():
-                    self._append(order)
-                case _Reserve(ceiling):
-                    self._reserve(ceiling)
-                case _Forget(stale):
-                    self._stale += stale
-                case _Resume():
-                    self._is_broken = False
-                case _Stop(last):
-                    return last
+            if isinstance(order, _Stop):
+                return order.last
+            self._carry_out(order)
+
+    def do(self, order: _Task) -> None:
+        """Carry out one order by itself, with all that comes of it."""
+        self._carry_out(order)
+        while self._is_untidy:
+            self._tidy()
+
+    def close(self, last: int) -> None:
+        """End: `last` is the highest revision given out."""
+        self._database.close(last)
+
+    def _carry_out(self, order: _Task) -> None:
+        match order:
+            case _Append():
+                self._append(order)
+            case _Reserve(ceiling):
+                self._reserve(ceiling)
+            case _Forget(stale):
+                self._stale += stale
+            case _Resume():
+                self._is_broken = False
 
     def _fetch(self) -> None:
         """Take all orders that are there; wait for one only if there is nothing else to do."""

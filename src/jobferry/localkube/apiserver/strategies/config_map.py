@@ -14,6 +14,17 @@ MAX_SIZE = 1 << 20
 FROZEN = "field is immutable when `immutable` is set"
 
 
+def fill_bytes(obj: Obj, member: str) -> None:
+    """Make empty bytes of those that are null."""
+    given = obj.get(member)
+    if given and None in given.values():
+        obj[member] = {key: "" if text is None else text for key, text in given.items()}
+
+
+def _default(config_map: Obj) -> None:
+    fill_bytes(config_map, "binaryData")
+
+
 def decoded_size(text: str | None) -> int:
     """Return how many bytes a text in base64 stands for."""
     if not text:
@@ -63,6 +74,7 @@ def _validate_update(new: Obj, old: Obj) -> Sequence[Problem]:
 
 
 STRATEGY = Strategy(
+    default=_default,
     validate_create=_validate_create,
     validate_update=_validate_update,
     name_problems=names.is_subdomain,

@@ -8,11 +8,10 @@ from jobferry.localkube.apiserver.strategies import (
     job,
     job_validation,
     pod_disabled,
-    schedules,
 )
 from jobferry.localkube.apiserver.strategy import Strategy
 from jobferry.localkube.apiserver.validation import metadata, names, values
-from jobferry.objects import Obj
+from jobferry.objects import Obj, schedules
 
 MAX_NAME = 52
 """A Job gets the name of its CronJob and eleven characters more."""
@@ -96,7 +95,7 @@ def _schedule_problems(
 ) -> Iterator[Problem]:
     field = "spec.schedule"
     try:
-        schedules.check(schedule)
+        schedules.parse(schedule)
     except schedules.BadSchedule as error:
         yield problems.invalid(field, schedule, str(error))
     if "TZ" not in schedule:

@@ -10,8 +10,8 @@ import orjson
 
 from jobferry.localkube.apiserver import problems
 from jobferry.localkube.apiserver.problems import Problem
-from jobferry.localkube.apiserver.strategies import event_forms
 from jobferry.localkube.apiserver.strategy import Strategy
+from jobferry.localkube.apiserver.types import event_forms
 from jobferry.localkube.apiserver.validation import metadata, names, values
 from jobferry.objects import Obj
 

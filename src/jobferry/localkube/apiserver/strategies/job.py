@@ -8,7 +8,6 @@ from jobferry.localkube.apiserver.strategies import (
     job_validation,
     pod_defaults,
     pod_disabled,
-    pod_warnings,
 )
 from jobferry.localkube.apiserver.strategies.job_validation import (
     CONTROLLER_UID,
@@ -153,12 +152,11 @@ def name_warnings(obj: Obj) -> Sequence[str]:
 
 def spec_warnings(spec: Obj, field: str) -> Sequence[str]:
     """Warn of the spec of a Job."""
-    found = []
     completions, parallelism = spec.get("completions") or 0, spec.get("parallelism") or 0
     many = completions > MANY_COMPLETIONS and parallelism > MAX_BESIDE_MANY
     if spec.get("completionMode") == "Indexed" and many:
-        found.append(f"{field}: {_MANY}")
-    return [*found, *pod_warnings.template_warnings(spec["template"], f"{field}.template")]
+        return [f"{field}: {_MANY}"]
+    return ()
 
 
 def fields(job: Obj) -> Mapping[str, str]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from jobferry.localkube.apiserver import problems
 from jobferry.localkube.apiserver.problems import Problem
+from jobferry.localkube.apiserver.times import exact
 from jobferry.localkube.apiserver.validation import values
 from jobferry.objects import Obj, indexes
 
@@ -33,6 +34,10 @@ class _Change:
     def touched(self, member: str) -> bool:
         """Tell whether a field changed; absent and zero differ."""
         return bool(self.new.get(member) != self.old.get(member))
+
+    def moved(self, member: str) -> bool:
+        """Tell whether a time changed, if only by a fraction of a second that is not stored."""
+        return exact(self.new.get(member)) != exact(self.old.get(member))
 
     def count(self, member: str) -> int:
         """Return a counter."""
@@ -108,14 +113,15 @@ def _conditions_problems(change: _Change) -> Iterator[Problem]:
 
 def _times_problems(change: _Change, *, complete: bool) -> Iterator[Problem]:
     field, end = "status.completionTime", change.new.get("completionTime")
-    start, ended = change.new.get("startTime"), change.touched("completionTime")
+    start, ended = change.new.get("startTime"), change.moved("completionTime")
     if change.flipped("Complete") or ended:
         if end is not None and not complete:  # S10
             what = "cannot set completionTime when there is no Complete=True condition"
             yield problems.invalid(field, end, what)
         if end is None and complete:  # S11
             yield problems.required(field, "completionTime is required for Complete jobs")
-    if (ended or change.touched("startTime")) and start and end and end < start:  # S12
+    moved = ended or change.moved("startTime")
+    if moved and start and end and exact(end) < exact(start):  # S12
         yield problems.invalid(field, end, "must be equal to or after `startTime`")
 
 
@@ -128,7 +134,7 @@ def _finished_problems(change: _Change) -> Iterator[Problem]:
         yield problems.invalid("status.active", active, what)
     never_ran = change.spec.get("suspend") and change.spec.get("completions") == 0
     started = change.new.get("startTime") is not None or never_ran
-    if not started and (change.ended or change.touched("startTime")):  # S16
+    if not started and (change.ended or change.moved("startTime")):  # S16
         what = "startTime is required for finished job"
         yield problems.required("status.startTime", what)
     uncounted = change.new.get("uncountedTerminatedPods")
@@ -245,13 +251,13 @@ def _history_problems(change: _Change) -> Iterator[Problem]:
 
 def _frozen_times_problems(change: _Change) -> Iterator[Problem]:
     end, was = change.new.get("completionTime"), change.old.get("completionTime")
-    if end is not None and was is not None and end != was:  # S35
+    if end is not None and was is not None and change.moved("completionTime"):  # S35
         yield problems.invalid("status.completionTime", end, values.IMMUTABLE)
     resuming = "Suspended" in change.was_true and any(
         condition.get("type") == "Suspended" and condition.get("status") == "False"
         for condition in change.new.get("conditions") or ()
     )
-    started = change.old.get("startTime") is not None and change.touched("startTime")
+    started = change.old.get("startTime") is not None and change.moved("startTime")
     if started and not resuming and not change.spec.get("suspend"):  # S36
         what = "startTime cannot be removed for unsuspended job"
         yield problems.required("status.startTime", what)

@@ -155,22 +155,6 @@ def _addresses_problems(addresses: Sequence[Obj]) -> Iterator[Problem]:
         seen.add(key)
 
 
-def _warnings(node: Obj) -> Sequence[str]:
-    spec, found = node.get("spec") or {}, []
-    if "configSource" in spec:
-        found.append("spec.configSource: the feature is removed")
-    if spec.get("externalID"):
-        what = "this field is deprecated, and is unused by Kubernetes"
-        found.append(f"spec.externalID: {what}")
-    for index, text in enumerate(spec.get("podCIDRs") or ()):
-        found.extend(cidrs.warnings(f"spec.podCIDRs[{index}]", text))
-    return found
-
-
-def _warnings_update(new: Obj, _old: Obj) -> Sequence[str]:
-    return _warnings(new)
-
-
 def _fields(node: Obj) -> Mapping[str, str]:
     is_closed = (node.get("spec") or {}).get("unschedulable")
     return {"spec.unschedulable": "true" if is_closed else "false"}
@@ -182,8 +166,6 @@ STRATEGY = Strategy(
     prepare_update=_prepare_update,
     validate_create=_validate_create,
     validate_update=_validate_update,
-    warn_create=_warnings,
-    warn_update=_warnings_update,
     name_problems=names.is_subdomain,
     versioned=None,
     fields=_fields,

@@ -213,9 +213,9 @@ def _resource_problems(name: str, field: str) -> Iterator[Problem]:
 
 
 def _amount_problems(text: str, field: str) -> Iterator[Problem]:
-    amount = quantities.parse(text).scaled()
-    if amount < 0:
-        yield problems.invalid(field, amount, "must be a valid resource quantity")
+    amount = quantities.parse(text)
+    if amount < quantities.ZERO:
+        yield problems.invalid(field, amount.scaled(), "must be a valid resource quantity")
 
 
 def _warnings(claim: Obj) -> Sequence[str]:

@@ -1,6 +1,6 @@
 """Pods: what is filled in, checked and warned of; how long they stay when they are deleted."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from jobferry.localkube.apiserver.problems import Problem
 from jobferry.localkube.apiserver.strategies import (
@@ -8,15 +8,11 @@ from jobferry.localkube.apiserver.strategies import (
     pod_disabled,
     pod_status,
     pod_update,
-    pod_warnings,
 )
 from jobferry.localkube.apiserver.strategy import Strategy
 from jobferry.localkube.apiserver.validation import (
     names,
-    pod_annotations,
-    pod_spec,
     resources,
-    security,
 )
 from jobferry.objects import Obj, quantities
 from jobferry.objects.demand import Demand
@@ -43,8 +39,8 @@ def _settle_addresses(status: Obj) -> None:
         status["podIP"] = listed[0].get("ip") or ""
 
 
-def prepare_create(pod: Obj) -> Sequence[str]:
-    """Start the status, and complete what depends on the pod's own labels and annotations."""
+def prepare_create(pod: Obj) -> None:
+    """Start the status, and complete what depends on the pod's own labels."""
     spec, given = pod["spec"], pod.get("status") or {}
     pod["status"] = status = {"phase": "Pending"}
     if spec.get("schedulingGates"):
@@ -62,7 +58,6 @@ def prepare_create(pod: Obj) -> Sequence[str]:
     carried = pod["metadata"].get("labels") or {}
     for term in _own_terms(spec):
         _apply_label_keys(term, carried)
-    return list(_apply_app_armor(pod))
 
 
 def _own_terms(spec: Obj) -> list[Obj]:
@@ -85,25 +80,6 @@ def _apply_label_keys(term: Obj, carried: Mapping[str, str]) -> None:
             if key in carried:
                 added = {"key": key, "operator": operator, "values": [carried[key]]}
                 selector.setdefault("matchExpressions", []).append(added)
-
-
-def _apply_app_armor(pod: Obj) -> Iterator[str]:
-    """Turn old annotations about AppArmor into fields, and warn of those without one."""
-    annotations, spec = pod["metadata"].get("annotations"), pod["spec"]
-    if not annotations or (spec.get("os") or {}).get("name") == "windows":
-        return
-    whole = (spec.get("securityContext") or {}).get("appArmorProfile")
-    for _, container in pod_spec.all_containers(spec, ""):
-        key = f"{pod_annotations.APP_ARMOR}{container.get('name')}"
-        own = (container.get("securityContext") or {}).get("appArmorProfile")
-        if key not in annotations or own is not None:
-            continue
-        profile = pod_warnings.app_armor_profile(annotations[key])
-        if profile and not any(security.app_armor_problems(profile, "")):
-            if profile == whole:
-                continue
-            container.setdefault("securityContext", {})["appArmorProfile"] = profile
-        yield f"metadata.annotations[{key}]: {pod_warnings.OLD_APP_ARMOR}"
 
 
 def qos_class(spec: Obj) -> str:
@@ -194,18 +170,13 @@ def validate_status_update(pod: Obj, old: Obj) -> Sequence[Problem]:
 
 def warn_create(pod: Obj) -> Sequence[str]:
     """Warn of a new pod."""
-    found = []
     if complaints := names.label_problems(pod["metadata"].get("name") or ""):
-        found.append(
+        warning = (
             "metadata.name: this is used in the Pod's hostname, which can result in surprising "
             f"behavior; a DNS label is recommended: [{' '.join(complaints)}]"
         )
-    return found + pod_warnings.pod_warnings(pod)
-
-
-def warn_status_update(pod: Obj, _old: Obj) -> Sequence[str]:
-    """Warn of a changed status."""
-    return pod_status.warnings(pod)
+        return [warning]
+    return ()
 
 
 def fields(pod: Obj) -> Mapping[str, str]:
@@ -256,7 +227,6 @@ STATUS = Strategy(
     default=default,
     prepare_update=prepare_status_update,
     validate_update=validate_status_update,
-    warn_update=warn_status_update,
     name_problems=names.is_subdomain,
     fields=fields,
     field_names=STRATEGY.field_names,

@@ -45,19 +45,6 @@ def status_problems(pod: Obj, old: Obj) -> Iterator[Problem]:
         yield from _users_problems(status.get(kind) or (), os, f"status.{kind}")
 
 
-def warnings(pod: Obj) -> list[str]:
-    """Warn of addresses that are written in an unusual way."""
-    status = pod.get("status") or {}
-    return [
-        warning
-        for member in ("podIPs", "hostIPs")
-        for index, address in enumerate(status.get(member) or ())
-        for warning in addresses.warnings(
-            f"status.{member}[{index}].ip", address.get("ip") or ""
-        )
-    ]
-
-
 def _conditions_problems(conditions: Sequence[Obj]) -> Iterator[Problem]:
     for index, condition in enumerate(conditions):
         field, kind = f"status.conditions[{index}]", condition.get("type") or ""

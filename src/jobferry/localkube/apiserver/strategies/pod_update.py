@@ -48,8 +48,6 @@ def create_problems(pod: Obj) -> Iterator[Problem]:
     if spec.get("nodeName") and spec.get("schedulingGates"):
         what = "cannot be set until all schedulingGates have been cleared"
         yield problems.forbidden("spec.nodeName", what)
-    annotations = pod["metadata"].get("annotations")
-    yield from pod_annotations.fields_problems(annotations, spec, "spec")
 
 
 def update_problems(pod: Obj, old: Obj) -> Iterator[Problem]:

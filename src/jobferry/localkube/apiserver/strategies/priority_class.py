@@ -71,4 +71,5 @@ STRATEGY = Strategy(
     name_problems=names.is_subdomain,
     # It has a generation, but what could make a second one cannot be changed.
     versioned=lambda _priority_class: None,
+    undeletable=dict.fromkeys(SYSTEM, "this is a system priority class and cannot be deleted"),
 )

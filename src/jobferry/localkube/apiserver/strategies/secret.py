@@ -9,9 +9,9 @@ import orjson
 
 from jobferry.localkube.apiserver import problems
 from jobferry.localkube.apiserver.problems import Problem
-from jobferry.localkube.apiserver.requests import json_words
 from jobferry.localkube.apiserver.strategies import config_map
 from jobferry.localkube.apiserver.strategy import Strategy
+from jobferry.localkube.apiserver.types import json_words
 from jobferry.localkube.apiserver.validation import metadata, names, values
 from jobferry.objects import Obj
 
@@ -30,6 +30,7 @@ _PEM_BLOCK = re.compile(rb"-----BEGIN ([^\n]*?)-----\s.*?-----END \1-----", re.D
 def _default(secret: Obj) -> None:
     if not secret.get("type"):
         secret["type"] = OPAQUE
+    config_map.fill_bytes(secret, "data")
     texts = secret.pop("stringData", None)
     if texts:
         written = {

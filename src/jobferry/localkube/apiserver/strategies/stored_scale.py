@@ -1,7 +1,6 @@
 """The scale of stored kinds: a number of replicas that nothing acts on."""
 
 from jobferry.localkube.apiserver import problems, status
-from jobferry.localkube.apiserver.resource import Subresource
 from jobferry.objects import Obj, labels
 
 _SHOWN = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
@@ -40,17 +39,6 @@ class Replicas:
             found = [problems.invalid("spec.replicas", wanted, why)]
             raise status.invalid("autoscaling", "Scale", obj["metadata"]["name"], found)
         return {**obj, "spec": {**(obj.get("spec") or {}), "replicas": wanted}}
-
-
-def scale(api_version: str) -> Subresource:
-    """Return the scale of a stored kind."""
-    return Subresource(
-        kind="Scale",
-        group="autoscaling",
-        version="v1",
-        scaling=Replicas(),
-        places={api_version: "spec.replicas"},
-    )
 
 
 def _selector(selector: Obj | None) -> str:

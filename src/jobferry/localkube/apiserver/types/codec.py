@@ -5,13 +5,20 @@ come in Go's order, quantities and times in their canonical form. One reader is 
 """
 
 import functools
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from jobferry.localkube.apiserver import shapes, status
-from jobferry.localkube.apiserver.resource import Decoded
 from jobferry.localkube.apiserver.types import literals, readers, shaping, tables
 from jobferry.localkube.apiserver.types.leaves import Broken, Notes
 from jobferry.objects import Obj
+
+
+class Decoded(NamedTuple):
+    """An object as its type knows it, and what a strict reader finds wrong with how it was written."""
+
+    obj: Obj
+    strict: Sequence[str] = ()
 
 
 class BuiltIn:
@@ -48,11 +55,6 @@ def decode(api_version: str, kind: str, parsed: Any, body: bytes | None = None) 
         about = f'{kind} in version "{version}" cannot be handled as a {kind}'
         raise status.bad_request(f"{about}: {notes.mismatch}")
     return Decoded(_titled(found, api_version, kind), list(notes.strict))
-
-
-def zero(api_version: str, kind: str) -> Obj:
-    """Return a new object of a kind in which nothing was given: what Go prints all the same."""
-    return decode(api_version, kind, {}).obj
 
 
 def _read(name: str, parsed: Any, body: bytes | None, *, in_order: bool) -> tuple[Any, Notes]:

@@ -5,6 +5,9 @@ from calendar import monthrange
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
+from jobferry.localkube.apiserver.times import Cut
+from jobferry.objects.gotext import quote_bytes
+
 _LAYOUT = "2006-01-02T15:04:05Z07:00"
 _MICRO_LAYOUT = "2006-01-02T15:04:05.000000Z07:00"
 
@@ -21,9 +24,11 @@ class BadTime(ValueError):
 
 def canonical(text: str) -> str | None:
     """Return a time in UTC with whole seconds; None for the zero time, which is printed as null."""
+    nanoseconds = 0
     if not _CANONICAL(text):
-        text = _print(_Reader(text, _LAYOUT).read()) + "Z"
-    return None if text.startswith(_ZERO) else text
+        reader = _Reader(text, _LAYOUT)
+        text, nanoseconds = _print(reader.read()) + "Z", reader.nanoseconds
+    return None if text.startswith(_ZERO) else _cut(text, nanoseconds)
 
 
 def canonical_micro(text: str) -> str | None:
@@ -44,7 +49,11 @@ def from_seconds(seconds: int, nanoseconds: int = 0, *, micro: bool = False) -> 
     if micro:
         micros = f"{max(0, min(nanoseconds, 999_999_999)) // 1000:06}"
         return None if text == _ZERO and micros == "000000" else f"{text}.{micros}Z"
-    return None if text == _ZERO else f"{text}Z"
+    return None if text == _ZERO else _cut(f"{text}Z", nanoseconds)
+
+
+def _cut(text: str, nanoseconds: int) -> str:
+    return Cut(text, nanoseconds) if nanoseconds else text
 
 
 def _print(moment: datetime) -> str:
@@ -58,6 +67,8 @@ class _Reader:
         self.text = text
         self.layout = layout
         self.rest = text
+        self.nanoseconds = 0
+        """What a layout of whole seconds has no place for."""
 
     def read(self) -> datetime:
         year = self._piece("2006", lambda: self._digits(4, 4))
@@ -74,7 +85,7 @@ class _Reader:
         micros = self._fraction()
         offset = self._piece("Z07:00", self._zone)
         if self.rest:
-            self._refuse(f": extra text: {quote(self.rest)}")
+            self._refuse(f": extra text: {quote_bytes(self.rest)}")
         if not 1 <= day <= monthrange(year or 4, month)[1]:
             self._refuse(": day out of range")
         return self._made((year, month, day, hour, minute, second, micros), offset)
@@ -90,11 +101,11 @@ class _Reader:
             raise
 
     def _refuse(self, message: str) -> None:
-        raise BadTime(f"parsing time {quote(self.text)}{message}")
+        raise BadTime(f"parsing time {quote_bytes(self.text)}{message}")
 
     def _bad(self, piece: str, found: str) -> None:
-        wanted = f"as {quote(self.layout)}: cannot parse {quote(found)} as {quote(piece)}"
-        raise BadTime(f"parsing time {quote(self.text)} {wanted}")
+        wanted = f"as {quote_bytes(self.layout)}: cannot parse {quote_bytes(found)} as {quote_bytes(piece)}"
+        raise BadTime(f"parsing time {quote_bytes(self.text)} {wanted}")
 
     def _literal(self, text: str) -> None:
         if not self.rest.startswith(text):
@@ -128,9 +139,10 @@ class _Reader:
     def _fraction(self) -> int:
         if self.layout == _MICRO_LAYOUT:
             return self._piece(".000000", self._six_digits)
-        found = re.match(r"[.,][0-9]+", self.rest)
+        found = re.match(r"[.,]([0-9]+)", self.rest)
         if found:
             self.rest = self.rest[found.end() :]
+            self.nanoseconds = int(found[1][:9].ljust(9, "0"))
         return 0
 
     def _six_digits(self) -> int | None:
@@ -154,16 +166,3 @@ class _Reader:
         if hours > 24:
             self._refuse(": time zone offset hour out of range")
         return (hours * 60 + minutes) * (60 if found[1] == "+" else -60)
-
-
-def quote(text: str) -> str:
-    """Put `text` in double quotes as Go's package for times does."""
-    quoted = ""
-    for character in text:
-        if character in '"\\':
-            quoted += "\\" + character
-        elif " " <= character < "\x80":
-            quoted += character
-        else:
-            quoted += "".join(f"\\x{byte:02x}" for byte in character.encode(errors="replace"))
-    return f'"{quoted}"'

@@ -5,11 +5,12 @@ What comes out still has to go through the codec: it fills in zero values and kn
 
 from typing import NamedTuple
 
-from jobferry.localkube.apiserver.types import messages, tables, titles
+from jobferry.localkube.apiserver.types import messages, tables
 from jobferry.localkube.apiserver.types.wire import Malformed
 from jobferry.objects import Obj, gotext
 
 MAGIC = b"k8s\x00"
+_SCHEME = 'in scheme "pkg/api/legacyscheme/scheme.go:30"'
 
 
 class Decoded(NamedTuple):
@@ -42,7 +43,7 @@ def decode(data: bytes, api_version: str = "", kind: str = "") -> Decoded:
     if struct is None:
         raise Malformed(
             f"no kind {gotext.quote(found_kind)} is registered for version "
-            f"{gotext.quote(found_version)} {titles.SCHEME}",
+            f"{gotext.quote(found_version)} {_SCHEME}",
             found_version,
             found_kind,
         )

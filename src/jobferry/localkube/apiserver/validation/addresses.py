@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from jobferry.localkube.apiserver import problems
 from jobferry.localkube.apiserver.problems import Problem
-from jobferry.objects import gotext
 
 _LEADING_ZEROS = re.compile(
     r"(?<![0-9a-fA-F:.])0+(?=[0-9])|(?<=\.)0+(?=[0-9])|(?<=:)0+(?=[0-9]+\.)"
@@ -50,21 +49,3 @@ def family_problems(field: str, found: list[str]) -> Iterator[Problem]:
     if len(found) > 2 or len(families) < 2:
         what = "may specify no more than one IP for each IP family"
         yield problems.invalid(field, [{"IP": each} for each in found], what)
-
-
-def warnings(field: str, text: str) -> Iterator[str]:
-    """Warn of an address that is written in an unusual way."""
-    address = parse(text)
-    if address is None:
-        return
-    mapped = getattr(address, "ipv4_mapped", None)
-    if mapped or (address.version == 4 and str(address) != text):
-        yield (
-            f"{field}: non-standard IP address {gotext.quote(text)} will be considered invalid "
-            f"in a future Kubernetes release: use {gotext.quote(str(mapped or address))}"
-        )
-    elif str(address) != text:
-        yield (
-            f"{field}: IPv6 address {gotext.quote(text)} should be in RFC 5952 canonical format "
-            f"({gotext.quote(str(address))})"
-        )

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from jobferry.localkube.apiserver import problems
 from jobferry.localkube.apiserver.problems import Problem
-from jobferry.localkube.apiserver.validation import names, paths, resources, values
+from jobferry.localkube.apiserver.validation import names, resources, values, volume_paths
 from jobferry.objects import Obj, quantities
 
 ENV_FIELDS = (
@@ -189,7 +189,7 @@ def _file_ref_problems(ref: Obj, field: str) -> Iterator[Problem]:
     else:
         yield problems.required(f"{field}.volumeName")
     if path := ref.get("path"):
-        yield from paths.backsteps(f"{field}.path", path)
+        yield from volume_paths.backsteps(f"{field}.path", path)
     else:
         yield problems.required(f"{field}.path")
 

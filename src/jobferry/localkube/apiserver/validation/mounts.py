@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from jobferry.localkube.apiserver import problems
 from jobferry.localkube.apiserver.problems import Problem
-from jobferry.localkube.apiserver.validation import paths
+from jobferry.localkube.apiserver.validation import volume_paths
 from jobferry.objects import Obj
 
 _PROPAGATIONS = ("Bidirectional", "HostToContainer", "None")
@@ -62,12 +62,12 @@ def _mounts_problems(
 
 def _sub_path_problems(mount: Obj, field: str, path: str) -> Iterator[Problem]:
     if sub_path := mount.get("subPath"):
-        yield from paths.descending(f"{field}.subPath", sub_path)
+        yield from volume_paths.descending(f"{field}.subPath", sub_path)
     if expression := mount.get("subPathExpr"):
         if sub_path:
             what = "subPathExpr and subPath are mutually exclusive"
             yield problems.invalid(f"{path}.subPathExpr", expression, what)
-        yield from paths.descending(f"{field}.subPathExpr", expression)
+        yield from volume_paths.descending(f"{field}.subPathExpr", expression)
 
 
 def _propagation_problems(mount: Obj, container: Obj, field: str) -> Iterator[Problem]:

@@ -16,7 +16,6 @@ def template_problems(template: Obj, field: str) -> Iterator[Problem]:
     yield from metadata.annotations_problems(annotations, f"{field}.annotations")
     yield from pod_annotations.annotations_problems(annotations, spec, f"{field}.annotations")
     yield from pod_spec.spec_problems(spec, f"{field}.spec")
-    yield from pod_annotations.fields_problems(annotations, spec, f"{field}.spec")
     if spec.get("ephemeralContainers"):
         what = "ephemeral containers not allowed in pod template"
         yield problems.forbidden(f"{field}.spec.ephemeralContainers", what)

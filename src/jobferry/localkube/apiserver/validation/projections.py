@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from jobferry.localkube.apiserver import problems
 from jobferry.localkube.apiserver.problems import Problem
-from jobferry.localkube.apiserver.validation import env, paths
+from jobferry.localkube.apiserver.validation import env, volume_paths
 from jobferry.objects import Obj
 
 _TWICE = "conflicting duplicate paths"
@@ -31,14 +31,14 @@ def config_map_problems(source: Obj, field: str) -> Iterator[Problem]:
 
 def downward_problems(source: Obj, field: str) -> Iterator[Problem]:
     """Say what is wrong with fields of the pod as a volume."""
-    yield from paths.mode(f"{field}.defaultMode", source.get("defaultMode"))
+    yield from volume_paths.mode(f"{field}.defaultMode", source.get("defaultMode"))
     for file in source.get("items") or ():
         yield from _downward_file_problems(file, field)
 
 
 def projected_problems(source: Obj, field: str) -> Iterator[Problem]:
     """Say what is wrong with a volume that has several sources."""
-    yield from paths.mode(f"{field}.defaultMode", source.get("defaultMode"))
+    yield from volume_paths.mode(f"{field}.defaultMode", source.get("defaultMode"))
     seen: set[str] = set()
     for index, part in enumerate(source.get("sources") or ()):
         path = f"{field}.sources[{index}]"
@@ -57,7 +57,7 @@ def projected_problems(source: Obj, field: str) -> Iterator[Problem]:
 
 
 def _files_problems(source: Obj, field: str) -> Iterator[Problem]:
-    yield from paths.mode(f"{field}.defaultMode", source.get("defaultMode"))
+    yield from volume_paths.mode(f"{field}.defaultMode", source.get("defaultMode"))
     for index, item in enumerate(source.get("items") or ()):
         yield from _item_problems(item, f"{field}.items[{index}]")
 
@@ -66,8 +66,8 @@ def _item_problems(item: Obj, field: str) -> Iterator[Problem]:
     for member in ("key", "path"):
         if not item.get(member):
             yield problems.required(f"{field}.{member}")
-    yield from paths.not_reserved(f"{field}.path", item.get("path") or "")
-    yield from paths.mode(f"{field}.mode", item.get("mode"))
+    yield from volume_paths.not_reserved(f"{field}.path", item.get("path") or "")
+    yield from volume_paths.mode(f"{field}.mode", item.get("mode"))
 
 
 def _keys_problems(part: Obj, field: str, seen: set[str], whole: str) -> Iterator[Problem]:
@@ -98,7 +98,7 @@ def _downward_problems(
 def _downward_file_problems(file: Obj, field: str) -> Iterator[Problem]:
     if not file.get("path"):
         yield problems.required(f"{field}.path")
-    yield from paths.not_reserved(f"{field}.path", file.get("path") or "")
+    yield from volume_paths.not_reserved(f"{field}.path", file.get("path") or "")
     of_field, of_amount = file.get("fieldRef"), file.get("resourceFieldRef")
     if of_field is not None:
         path = f"{field}.fieldRef"
@@ -112,7 +112,7 @@ def _downward_file_problems(file: Obj, field: str) -> Iterator[Problem]:
     else:
         what = "one of fieldRef and resourceFieldRef is required"
         yield problems.required(field, what)
-    yield from paths.mode(f"{field}.mode", file.get("mode"))
+    yield from volume_paths.mode(f"{field}.mode", file.get("mode"))
 
 
 def _token_problems(token: Obj, field: str, whole: str) -> Iterator[Problem]:
@@ -124,6 +124,6 @@ def _token_problems(token: Obj, field: str, whole: str) -> Iterator[Problem]:
         what = "may not specify a duration larger than 2^32 seconds"
         yield problems.invalid(f"{field}.expirationSeconds", seconds, what)
     if path := token.get("path"):
-        yield from paths.not_reserved(f"{whole}.path", path)
+        yield from volume_paths.not_reserved(f"{whole}.path", path)
     else:
         yield problems.required(f"{whole}.path")

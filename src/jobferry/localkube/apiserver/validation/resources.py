@@ -62,13 +62,16 @@ def is_integer(name: str) -> bool:
 
 
 _TOO_MANY = (1 << 63) - 1
+_TOO_MANY_DIGITS = 19
 _LONG = 10**18
 
 
 def is_whole(quantity: Quantity) -> bool:
     """Tell whether a quantity has no fraction, as far as Kubernetes looks."""
-    thousandths = quantity.scaled(quantities.MILLI)
-    if thousandths < _TOO_MANY:
+    if quantity.scale > _TOO_MANY_DIGITS:
+        if quantity.unscaled < 0:
+            return True
+    elif (thousandths := quantity.scaled(quantities.MILLI)) < _TOO_MANY:
         return thousandths % 1000 == 0
     # Upstream has no room for them: of a short decimal number it sees none at all, of others the most that it can.
     return quantity.format is not Format.BINARY_SI and abs(quantity.unscaled) < _LONG

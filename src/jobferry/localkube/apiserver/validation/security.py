@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from jobferry.localkube.apiserver import problems
 from jobferry.localkube.apiserver.problems import Problem
-from jobferry.localkube.apiserver.validation import names, paths, values, windows
+from jobferry.localkube.apiserver.validation import names, values, volume_paths, windows
 from jobferry.objects import Obj
 
 _PROFILE_TYPES = ("Localhost", "RuntimeDefault", "Unconfined")
@@ -77,7 +77,7 @@ def seccomp_problems(profile: Obj | None, field: str) -> Iterator[Problem]:
         what = "must be set when seccomp type is Localhost"
         yield problems.required(f"{field}.localhostProfile", what)
     else:
-        yield from paths.descending(f"{field}.localhostProfile", path)
+        yield from volume_paths.descending(f"{field}.localhostProfile", path)
 
 
 def app_armor_problems(profile: Obj | None, field: str) -> Iterator[Problem]:

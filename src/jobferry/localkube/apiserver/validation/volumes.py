@@ -7,11 +7,10 @@ from jobferry.localkube.apiserver.problems import Problem
 from jobferry.localkube.apiserver.validation import (
     claims,
     names,
-    old_volumes,
-    paths,
     projections,
     resources,
     values,
+    volume_paths,
 )
 from jobferry.localkube.apiserver.validation.containers import PULL_POLICIES
 from jobferry.objects import Obj, gotext, quantities
@@ -75,12 +74,10 @@ def _source_problems(
             yield problems.forbidden(f"{field}.{_TOO_MANY_AT.get(kind, kind)}", _TOO_MANY)
         elif kind == "image":
             yield from _image_problems(source, f"{field}.image", is_pod=is_pod)
-        else:
-            yield from _RULES[kind](source, f"{field}.{_RULES_AT.get(kind, kind)}")
+        elif kind in _RULES:
+            yield from _RULES[kind](source, f"{field}.{kind}")
             if kind == "ephemeral":
                 yield from _claim_name_problems(volume.get("name") or "", pod_name, field)
-        if kind == "iscsi":
-            yield from _initiator_problems(volume, field)
     if not found:
         yield problems.required(field, "must specify a volume type")
 
@@ -97,9 +94,23 @@ def _host_path_problems(source: Obj, field: str) -> Iterator[Problem]:
     if not path:
         yield problems.required(f"{field}.path")
         return
-    yield from paths.backsteps(f"{field}.path", path)
+    yield from volume_paths.backsteps(f"{field}.path", path)
     if kind is not None and kind not in _HOST_PATH_TYPES:
         yield problems.not_in_enum(f"{field}.type", kind, _HOST_PATH_TYPES)
+
+
+def _nfs_problems(source: Obj, field: str) -> Iterator[Problem]:
+    for member in ("server", "path"):
+        if not source.get(member):
+            yield problems.required(f"{field}.{member}")
+    path = source.get("path") or ""
+    if not path.startswith("/"):
+        yield problems.invalid(f"{field}.path", path, "must be an absolute path")
+
+
+def _claim_problems(source: Obj, field: str) -> Iterator[Problem]:
+    if not source.get("claimName"):
+        yield problems.required(f"{field}.claimName")
 
 
 def _csi_problems(source: Obj, field: str) -> Iterator[Problem]:
@@ -141,17 +152,6 @@ def _claim_name_problems(name: str, pod_name: str, field: str) -> Iterator[Probl
         yield problems.invalid(f"{field}.name", name, what)
 
 
-def _initiator_problems(volume: Obj, field: str) -> Iterator[Problem]:
-    source, name = volume["iscsi"], volume.get("name") or ""
-    portal = source.get("targetPortal") or ""
-    if source.get("initiatorName") is not None and names.size(f"{name}:{portal}") > 64:
-        what = (
-            "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters "
-            "if iscsi.initiatorName is specified."
-        )
-        yield problems.invalid(f"{field}.name", name, what)
-
-
 def _image_problems(source: Obj, field: str, *, is_pod: bool) -> Iterator[Problem]:
     if is_pod and not source.get("reference"):
         yield problems.required(f"{field}.reference")
@@ -161,40 +161,26 @@ def _image_problems(source: Obj, field: str, *, is_pod: bool) -> Iterator[Proble
 _RULES: dict[str, Callable[[Obj, str], Iterator[Problem]]] = {
     "emptyDir": _empty_dir_problems,
     "hostPath": _host_path_problems,
-    "gitRepo": old_volumes.git_problems,
-    "gcePersistentDisk": old_volumes.gce_problems,
-    "awsElasticBlockStore": old_volumes.aws_problems,
     "secret": projections.secret_problems,
-    "nfs": old_volumes.nfs_problems,
-    "iscsi": old_volumes.iscsi_problems,
-    "glusterfs": old_volumes.needs("endpoints", "path"),
-    "flocker": old_volumes.flocker_problems,
-    "persistentVolumeClaim": old_volumes.needs("claimName"),
-    "rbd": old_volumes.needs("monitors", "image"),
-    "cinder": old_volumes.cinder_problems,
-    "cephfs": old_volumes.needs("monitors"),
-    "quobyte": old_volumes.quobyte_problems,
+    "nfs": _nfs_problems,
+    "persistentVolumeClaim": _claim_problems,
     "downwardAPI": projections.downward_problems,
-    "fc": old_volumes.fc_problems,
-    "flexVolume": old_volumes.flex_problems,
     "configMap": projections.config_map_problems,
-    "azureFile": old_volumes.needs("secretName", "shareName"),
-    "vsphereVolume": old_volumes.needs("volumePath"),
-    "photonPersistentDisk": old_volumes.needs("pdID"),
-    "portworxVolume": old_volumes.needs("volumeID"),
-    "azureDisk": old_volumes.azure_disk_problems,
-    "storageos": old_volumes.storageos_problems,
     "projected": projections.projected_problems,
-    "scaleIO": old_volumes.needs("gateway", "system", "volumeName"),
     "csi": _csi_problems,
     "ephemeral": _ephemeral_problems,
 }
-"""In the order in which an API server looks at them."""
 
-_KINDS = (*_RULES, "image")
+_KINDS = (
+    *("emptyDir", "hostPath", "gitRepo", "gcePersistentDisk", "awsElasticBlockStore", "secret"),
+    *("nfs", "iscsi", "glusterfs", "flocker", "persistentVolumeClaim", "rbd", "cinder"),
+    *("cephfs", "quobyte", "downwardAPI", "fc", "flexVolume", "configMap", "azureFile"),
+    *("vsphereVolume", "photonPersistentDisk", "portworxVolume", "azureDisk", "storageos"),
+    *("projected", "scaleIO", "csi", "ephemeral", "image"),
+)
+"""In the order in which an API server looks at them; those without a rule are as good as their types."""
 SOURCES = frozenset(_KINDS)
 """The kinds of volumes there are."""
 
 # Upstream names a few of them wrongly in its answers.
 _TOO_MANY_AT = {"cephfs": "cephFS", "downwardAPI": "downwarAPI"}
-_RULES_AT = {"gcePersistentDisk": "persistentDisk"}

@@ -42,12 +42,12 @@ def recording(name: str, calls: list[str], resource: str = "pods") -> Plugin:
     return Plugin(name=name, handles=handles, admit=step("admit"), validate=step("validate"))
 
 
-def test_plugins_come_in_upstreams_order_with_webhooks_before_quota() -> None:
-    hook = recording("webhook", [])
+def test_plugins_come_in_upstreams_order_with_what_is_always_there_before_quota() -> None:
+    check = recording("always", [])
 
-    made = chain(World(), ManualClock(), suffix=str, webhooks=[hook])
+    made = chain(World(), ManualClock(), suffix=str, always=[check])
 
-    assert [each.name for each in made.plugins] == [*ORDER, "webhook", "ResourceQuota"]
+    assert [each.name for each in made.plugins] == [*ORDER, "always", "ResourceQuota"]
 
 
 async def test_all_plugins_that_a_request_concerns_run_in_order_pass_by_pass() -> None:

@@ -2,8 +2,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobferry.localkube.apiserver.admission import limit_constraints as constraints
-from jobferry.localkube.apiserver.admission.amounts import parse
 from jobferry.localkube.apiserver.admission.limit_constraints import Rule
+from jobferry.objects.amounts import parse
 
 MILLIS = st.integers(0, 10**7)
 

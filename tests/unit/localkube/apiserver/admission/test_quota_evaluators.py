@@ -14,7 +14,7 @@ CLAIMS = evaluator_of("", "persistentvolumeclaims")
 
 
 def usage(resource: str, obj: Obj, group: str = "") -> dict[str, str]:
-    measured = evaluator_of(group, resource).usage(obj, NOW)
+    measured = evaluator_of(group, resource).measure.usage(obj, NOW)
     return {name: str(amount) for name, amount in measured.items()}
 
 
@@ -23,13 +23,13 @@ def test_most_kinds_are_just_counted() -> None:
 
     assert usage("jobs", {}, "batch") == {"count/jobs.batch": "1"}
     assert usage("secrets", {}) == {"count/secrets": "1", "secrets": "1"}
-    assert jobs.tracks("count/jobs.batch")
-    assert not jobs.tracks("jobs")
-    assert secrets.tracks("secrets")
+    assert jobs.measure.tracks("count/jobs.batch")
+    assert not jobs.measure.tracks("jobs")
+    assert secrets.measure.tracks("secrets")
     assert jobs.handles(Topic("batch", "jobs", "", CREATE))
     assert not jobs.handles(Topic("batch", "jobs", "", UPDATE))
     assert not jobs.handles(Topic("batch", "jobs", "status", CREATE))
-    assert not jobs.in_scope({"scopeName": "BestEffort"}, {})
+    assert not jobs.measure.in_scope({"scopeName": "BestEffort"}, {})
 
 
 def test_a_kind_of_another_group_is_not_the_core_one() -> None:
@@ -71,7 +71,7 @@ def test_requests_limits_and_extended_resources_of_a_pod_are_named_as_quotas_nam
     ],
 )
 def test_pods_are_measured_by_what_they_use(name: str, is_tracked: bool) -> None:
-    assert PODS.tracks(name) is is_tracked
+    assert PODS.measure.tracks(name) is is_tracked
 
 
 def test_overhead_counts_and_pod_level_resources_replace_those_of_containers() -> None:
@@ -169,14 +169,14 @@ NEAR = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [ACROS
     ],
 )
 def test_scopes_tell_pods_apart(spec: Obj, inside: Obj, outside: Obj) -> None:
-    assert PODS.in_scope(inside, pod(**spec))
-    assert not PODS.in_scope(outside, pod(**spec))
+    assert PODS.measure.in_scope(inside, pod(**spec))
+    assert not PODS.measure.in_scope(outside, pod(**spec))
 
 
 def test_the_class_of_service_that_was_recorded_counts() -> None:
     body = pod(**BUSY) | {"status": {"qosClass": "BestEffort"}}
 
-    assert PODS.in_scope(scope("BestEffort"), body)
+    assert PODS.measure.in_scope(scope("BestEffort"), body)
 
 
 @pytest.mark.parametrize(
@@ -254,8 +254,8 @@ def test_claims_use_storage_also_of_their_class_in_whole_bytes() -> None:
     ],
 )
 def test_claims_are_measured_by_class_too(name: str) -> None:
-    assert CLAIMS.tracks(name)
-    assert not CLAIMS.tracks("x.storageclass.storage.k8s.io/what")
+    assert CLAIMS.measure.tracks(name)
+    assert not CLAIMS.measure.tracks("x.storageclass.storage.k8s.io/what")
 
 
 def test_claims_are_told_apart_by_their_attributes() -> None:
@@ -265,13 +265,13 @@ def test_claims_are_told_apart_by_their_attributes() -> None:
         "1", status={"modifyVolumeStatus": {"targetVolumeAttributesClassName": "slow"}}
     )
 
-    assert CLAIMS.in_scope(scope(attributes), fast)
-    assert CLAIMS.in_scope(scope(attributes, "In", "fast"), fast)
-    assert CLAIMS.in_scope(scope(attributes, "In", "slow"), becoming)
-    assert not CLAIMS.in_scope(scope(attributes, "In", "slow"), fast)
-    assert not CLAIMS.in_scope(scope(attributes), claim("1"))
-    assert CLAIMS.in_scope(scope(attributes, "DoesNotExist"), claim("1"))
-    assert not CLAIMS.in_scope(scope("Terminating"), fast)
+    assert CLAIMS.measure.in_scope(scope(attributes), fast)
+    assert CLAIMS.measure.in_scope(scope(attributes, "In", "fast"), fast)
+    assert CLAIMS.measure.in_scope(scope(attributes, "In", "slow"), becoming)
+    assert not CLAIMS.measure.in_scope(scope(attributes, "In", "slow"), fast)
+    assert not CLAIMS.measure.in_scope(scope(attributes), claim("1"))
+    assert CLAIMS.measure.in_scope(scope(attributes, "DoesNotExist"), claim("1"))
+    assert not CLAIMS.measure.in_scope(scope("Terminating"), fast)
 
 
 @pytest.mark.parametrize(

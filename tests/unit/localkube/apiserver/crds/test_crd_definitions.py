@@ -15,8 +15,10 @@ from jobferry.localkube.apiserver.crds import (
     merging,
     naming,
     publishing,
+    weight,
 )
 from jobferry.localkube.apiserver.status import StatusError
+from jobferry.localkube.apiserver.strategy import HEAVY
 from jobferry.objects import Obj
 
 
@@ -248,3 +250,50 @@ def test_a_status_is_kept_by_updates_and_alone_changed_by_its_own() -> None:
     assert main.versioned is not None
     assert main.versioned(old) == main.versioned(changed)
     assert old["status"] == {"n": 1}
+
+
+def test_objects_are_kept_by_the_name_of_the_definition_whatever_its_status_says() -> None:
+    whole = crd()
+    names = {"plural": "victims", "singular": "victim", "kind": "Victim"}
+    whole["status"]["acceptedNames"] = names
+    assert custom.resource(whole, "v1").prefix == "/custom/example.com/widgets/"
+
+
+@pytest.mark.parametrize(
+    ("rule", "heavy"),
+    [
+        ("self.a == 1", False),
+        ("has(self.a) && self.b.matches('^all$')", False),
+        ("self.a.all(x, x > 1)", True),
+        ("self.a . exists_one (x, x > 1)", True),
+        ("self.a.map(x, x).size() > 1", True),
+        ("self.a in self.b", True),
+    ],
+)
+def test_rules_that_may_loop_weigh_more_than_an_object_tells(rule: str, heavy: bool) -> None:
+    inner = {"type": "object", "x-kubernetes-validations": [{"rule": rule}]}
+    found = weight.of({"type": "object", "properties": {"spec": inner}})
+    assert found == (HEAVY if heavy else 2)
+    assert weight.of({"type": "object"}) == 1
+
+
+def test_rules_that_a_real_server_refuses_for_their_cost_are_warned_of() -> None:
+    def warned(rule: str, most: int | None) -> list[str]:
+        numbers: Obj = {"type": "array", "items": {"type": "integer"}}
+        if most is not None:
+            numbers["maxItems"] = most
+        rules = [{"rule": "true"}, {"rule": rule}]
+        spec: Obj = {"type": "object", "properties": {"a": numbers}}
+        spec["x-kubernetes-validations"] = rules
+        whole = crd()
+        schema = {"type": "object", "properties": {"spec": spec}}
+        whole["spec"]["versions"][0]["schema"]["openAPIV3Schema"] = schema
+        assert definition.warn_update(whole, whole) == []
+        return [each.partition(": ")[0] for each in definition.warn_create(whole)]
+
+    twice = "self.a.all(x, self.a.all(y, x == y))"
+    place = "spec.versions[0].schema.openAPIV3Schema.properties[spec].x-kubernetes-validations"
+    assert warned(twice, None) == [f"{place}[1].rule"]
+    assert warned(twice, 100) == []
+    assert warned("self.a.all(x, x > 0)", None) == []
+    assert warned("self.a.all(", None) == []

@@ -1,5 +1,8 @@
 """Go's regular expressions, on Python's engine."""
 
+import subprocess
+import sys
+
 import pytest
 
 from jobferry.localkube.apiserver.crds import patterns
@@ -93,3 +96,17 @@ def test_a_hostile_pattern_takes_no_longer_than_its_text(pattern: str) -> None:
 
 def test_a_pattern_that_repeats_too_much_is_refused() -> None:
     assert "it repeats too much" in str(patterns.problem("(" + "(a|bc)" * 60 + "){900}"))
+
+
+OTHER_PYTHON = """
+import re, sys
+from jobferry.localkube.apiserver.crds import patterns
+del re._parser
+sys.modules["re._parser"] = None
+assert "cannot evaluate the regular expression: not known with Python" in patterns.problem("a+")
+assert "missing closing" in patterns.problem("(a")
+"""
+
+
+def test_a_python_with_other_private_parts_refuses_patterns() -> None:
+    subprocess.run([sys.executable, "-c", OTHER_PYTHON], check=True)

@@ -122,7 +122,7 @@ async def test_cancelling_a_conversation_cancels_the_process() -> None:
     talking.cancel()
     with pytest.raises(asyncio.CancelledError):
         await talking
-    assert asyncio.all_tasks() == before
+    assert asyncio.all_tasks() <= before
 
 
 async def test_unread_input_makes_the_client_wait() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from jobferry.clock import Seconds, Timer
 from jobferry.localkube.apiserver.handlers.watching import _Alarm
 from jobferry.localkube.apiserver.requests import options
+from jobferry.localkube.apiserver.timeouts import TIMEOUTS
 from jobferry.testing.clock import ManualClock
 
 
@@ -18,7 +19,7 @@ class EarlyClock(ManualClock):
 
 def test_a_watch_is_over_when_its_timer_has_rung() -> None:
     clock, woken = EarlyClock(), asyncio.Event()
-    alarm = _Alarm(clock, woken, options.list_options({"timeoutSeconds": ["5"]}))
+    alarm = _Alarm(clock, woken, options.list_options({"timeoutSeconds": ["5"]}), TIMEOUTS, 0.0)
     assert not alarm.is_over()
 
     clock.advance(4.9995)
@@ -30,7 +31,7 @@ def test_a_watch_is_over_when_its_timer_has_rung() -> None:
 def test_a_bookmark_is_due_when_its_timer_has_rung() -> None:
     clock, woken = EarlyClock(), asyncio.Event()
     query = {"timeoutSeconds": ["600"], "allowWatchBookmarks": ["true"]}
-    alarm = _Alarm(clock, woken, options.list_options(query))
+    alarm = _Alarm(clock, woken, options.list_options(query), TIMEOUTS, 0.0)
     assert not alarm.bookmark_is_due()
 
     clock.advance(59.9995)

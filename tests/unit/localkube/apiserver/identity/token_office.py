@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 from jobferry.localkube.apiserver.identity import token_requests
 from jobferry.localkube.apiserver.identity.certificates import signing_key
+from jobferry.localkube.apiserver.identity.pair import Pair
 from jobferry.localkube.apiserver.identity.tokens import Tokens
 from jobferry.objects import Obj
 from jobferry.testing.clock import ManualClock
@@ -32,9 +33,8 @@ class Office:
         self.tokens = self.with_keys(KEYS.key, KEYS.certificate)
 
     def with_keys(self, private: bytes, public: bytes) -> Tokens:
-        return Tokens(
-            private=lambda: private, public=lambda: public, get=self.get, clock=self.clock
-        )
+        keys = Pair(public, private)
+        return Tokens(signing=lambda: keys, get=self.get, clock=self.clock)
 
     def get(self, _group: str, resource: str, _namespace: str, name: str) -> Obj | None:
         self.looked += 1

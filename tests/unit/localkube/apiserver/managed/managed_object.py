@@ -5,7 +5,7 @@ from typing import Any
 
 from jobferry.localkube.apiserver.managed import applying, sets, timestamps, updating
 from jobferry.localkube.apiserver.managed.endpoint import Endpoint
-from jobferry.localkube.apiserver.shapes import ANYTHING, LEAF, SET, ListMap, Shape, Struct
+from jobferry.localkube.apiserver.shapes import ANYTHING, LEAF, ListMap, SetOf, Shape, Struct
 from jobferry.objects import Obj
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -26,7 +26,7 @@ SPEC = Struct(
         "text": LEAF,
         "number": LEAF,
         "whole": LEAF,
-        "set": SET,
+        "set": SetOf(),
         "list": ListMap(("name",), ITEM),
         "ports": ListMap(("port", "protocol"), Struct({"port": LEAF, "protocol": LEAF, "to": LEAF}), {"protocol": "TCP"}),
         "map": Struct({}, LEAF),

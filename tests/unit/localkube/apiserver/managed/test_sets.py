@@ -6,7 +6,7 @@ import orjson
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobferry.localkube.apiserver.managed import paths, sets
+from jobferry.localkube.apiserver.managed import path_steps, sets
 from jobferry.localkube.apiserver.managed.sets import FieldSet
 
 Path = tuple[str, ...]
@@ -31,7 +31,7 @@ def flat(fields: FieldSet) -> set[Path]:
 
 def is_ordered(fields: FieldSet) -> bool:
     steps = list(fields)
-    return steps == sorted(steps, key=paths.rank) and all(map(is_ordered, fields.values()))
+    return steps == sorted(steps, key=path_steps.rank) and all(map(is_ordered, fields.values()))
 
 
 def is_minimal(fields: FieldSet) -> bool:

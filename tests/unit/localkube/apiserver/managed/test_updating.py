@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from jobferry.localkube.apiserver.managed import updating
-from jobferry.localkube.apiserver.shapes import LEAF, SET, ListMap, Struct
+from jobferry.localkube.apiserver.shapes import LEAF, ListMap, SetOf, Struct
 from tests.unit.localkube.apiserver.managed.managed_object import (
     ITEM,
     START,
@@ -232,7 +232,9 @@ def test_a_value_that_fits_no_shape_is_the_end_of_all_entries() -> None:
 def test_what_became_atomic_is_owned_as_a_whole() -> None:
     thing = ManagedObject()
     thing.update("one", {"list": [{"name": "a"}], "map": {"a": "b"}, "set": ["x"]})
-    thing.endpoint = endpoint_of(Struct({"list": LEAF, "map": LEAF, "set": SET, "text": LEAF}))
+    thing.endpoint = endpoint_of(
+        Struct({"list": LEAF, "map": LEAF, "set": SetOf(), "text": LEAF})
+    )
 
     thing.update("two", {**thing.spec, "text": "a"})
 

@@ -28,17 +28,6 @@ def test_durations_are_rounded_as_kubernetes_rounds_them(seconds: int, text: str
     assert durations.human(seconds) == text
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        *((-2, "<invalid>"), (-1, "0s"), (59, "59s"), (60, "1m"), (H - 1, "59m"), (H, "1h")),
-        *((D - 1, "23h"), (D, "1d"), (Y - 1, "364d"), (Y, "1y"), (3 * Y - 1, "2y")),
-    ],
-)
-def test_short_durations_have_one_unit(seconds: int, text: str) -> None:
-    assert durations.short(seconds) == text
-
-
 @pytest.mark.parametrize("nothing", [None, ""])
 def test_no_moment_is_unknown(nothing: str | None) -> None:
     assert durations.since(nothing, NOW) == "<unknown>"

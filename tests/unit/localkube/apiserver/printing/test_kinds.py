@@ -136,13 +136,20 @@ PORTS = [{"port": 80, "nodePort": 30080, "protocol": "TCP"}, {"port": 53, "proto
             "9.9.9.9,h,1.1.1.1",
         ),
         ({"type": "ExternalName", "externalName": "a.b"}, {}, "a.b"),
-        ({}, {}, "<unknown>"),
+        ({"type": "Odd"}, {}, "<unknown>"),
+        ({}, {}, "<none>"),
     ],
 )
 def test_services(spec: Obj, status: Obj, external: str) -> None:
     shown = cells("", "Service", {"spec": {**spec, "ports": PORTS}, "status": status})
 
     assert shown[3:5] == [external, "80:30080/TCP,53/UDP"]
+
+
+def test_services_of_which_little_was_said() -> None:
+    spec = {"clusterIP": "10.0.0.1", "ports": [{"port": 443}]}
+    shown = cells("", "Service", {"spec": spec})[1:5]
+    assert shown == ["ClusterIP", "10.0.0.1", "<none>", "443/TCP"]
 
 
 def test_volumes_and_claims() -> None:

@@ -17,6 +17,18 @@ def test_a_client_that_prefers_protobuf_gets_json_if_it_takes_that_too() -> None
     assert accept.form("application/vnd.kubernetes.protobuf,application/json") == accept.PLAIN
 
 
+def test_a_client_that_prefers_yaml_gets_json_if_it_takes_that_too() -> None:
+    assert accept.form("application/yaml,application/json;q=0.5") == accept.PLAIN
+
+
+@pytest.mark.parametrize("header", ["application/yaml", "application/vnd.kubernetes.protobuf"])
+def test_a_client_that_takes_no_json_is_told_what_there_is(header: str) -> None:
+    with pytest.raises(StatusError) as refused:
+        accept.form(header)
+    assert refused.value.code == 406
+    assert str(refused.value).endswith("are accepted: application/json")
+
+
 def test_the_most_wanted_form_comes_first() -> None:
     assert accept.form(f"application/json;q=0.5,{TABLE}").kind == "Table"
     assert accept.form(f"{TABLE},application/json").kind == "Table"

@@ -1,12 +1,9 @@
-"""Text that is no text, and text that could be something else."""
+"""Text that is no text, and durations."""
 
 import pytest
-import yaml
-from hypothesis import given
-from hypothesis import strategies as st
 
-from jobferry.localkube.apiserver.requests import lenient_json, yaml_output, yaml_text
-from jobferry.localkube.apiserver.types import godurations
+from jobferry.localkube.apiserver.requests import lenient_json
+from jobferry.objects import godurations
 
 
 def test_characters_that_are_none_are_replaced() -> None:
@@ -16,19 +13,6 @@ def test_characters_that_are_none_are_replaced() -> None:
 def test_numbers_that_are_too_large_are_refused() -> None:
     with pytest.raises(ValueError, match="cannot unmarshal number"):
         lenient_json.parse(b"1e400")
-
-
-@pytest.mark.parametrize("text", ["n", "yes", "1", "0x1", "1.5", "2020-01-01", "1:20", "", "~"])
-def test_text_that_could_be_something_else_is_in_quotes(text: str) -> None:
-    assert yaml_output.dump({"a": text}) == f'a: "{text}"\n'.encode()
-
-
-@given(st.dictionaries(st.text("ab1~-: #yn", min_size=1), st.text("ab1~-: #'\"yn", max_size=6)))
-def test_what_is_written_is_read_again(value: dict[str, str]) -> None:
-    written = yaml_output.dump(value)
-
-    assert yaml_text.read(written).value == value
-    assert yaml.safe_load(written) == value
 
 
 @pytest.mark.parametrize(

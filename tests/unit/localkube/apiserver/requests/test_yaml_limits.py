@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobferry.localkube.apiserver.requests import yaml_text
+from jobferry.localkube.apiserver.requests import yaml_document
 from jobferry.localkube.apiserver.requests.aliases import BadYAML
 
 LAUGHS = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
@@ -12,7 +12,7 @@ LAUGHS = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
 
 def test_what_grows_beyond_measure_is_refused() -> None:
     with pytest.raises(BadYAML, match="document contains excessive aliasing"):
-        yaml_text.read(LAUGHS.encode())
+        yaml_document.read(LAUGHS.encode())
 
 
 @pytest.mark.parametrize(
@@ -20,34 +20,34 @@ def test_what_grows_beyond_measure_is_refused() -> None:
 )
 def test_what_contains_itself_is_refused(text: str) -> None:
     with pytest.raises(BadYAML, match="contains itself"):
-        yaml_text.read(text.encode())
+        yaml_document.read(text.encode())
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000, "- " * 100_000])
 def test_what_is_nested_deeper_than_the_stack_is_refused(text: str) -> None:
     with pytest.raises(BadYAML, match="exceeded max depth"):
-        yaml_text.read(text.encode())
+        yaml_document.read(text.encode())
 
 
 @pytest.mark.parametrize("text", ["%YAML 1.2\n---\na: b", "# 1\n%YAML 1.2\n---\na: b"])
 def test_only_the_version_that_go_knows_is_read(text: str) -> None:
     with pytest.raises(BadYAML, match="found incompatible YAML document"):
-        yaml_text.read(text.encode())
-    assert yaml_text.read(text.replace("1.2", "1.1").encode()).value == {"a": "b"}
+        yaml_document.read(text.encode())
+    assert yaml_document.read(text.replace("1.2", "1.1").encode()).value == {"a": "b"}
 
 
 def test_keys_that_are_there_twice_are_told_with_their_lines() -> None:
-    found = yaml_text.read(b"a: 1\nb: {c: 1,\n c: 2}\na: 2\n---\nd: 1\nd: 2\n")
+    found = yaml_document.read(b"a: 1\nb: {c: 1,\n c: 2}\na: 2\n---\nd: 1\nd: 2\n")
     lines = ['line 4: key "a" already set in map', 'line 3: key "c" already set in map']
     assert found == ({"a": 2, "b": {"c": 2}}, lines)
 
 
 def test_keys_of_a_part_that_is_used_twice_are_told_once() -> None:
-    assert len(yaml_text.read(b"a: &a {x: 1, x: 2}\nb: *a\nc: *a\n").repeated) == 1
+    assert len(yaml_document.read(b"a: &a {x: 1, x: 2}\nb: *a\nc: *a\n").repeated) == 1
 
 
 def test_a_part_that_is_used_twice_is_two_parts() -> None:
-    found = yaml_text.read(b"a: &a {x: [1]}\nb: *a\n").value
+    found = yaml_document.read(b"a: &a {x: [1]}\nb: *a\n").value
     assert found == {"a": {"x": [1]}, "b": {"x": [1]}}
     found["a"]["x"].append(2)
     assert found["b"] == {"x": [1]}
@@ -55,7 +55,7 @@ def test_a_part_that_is_used_twice_is_two_parts() -> None:
 
 def test_a_few_aliases_are_fine_in_a_large_text() -> None:
     text = "a: &a [1, 2, 3]\n" + "".join(f"b{n}: *a\nc{n}: {n}\n" for n in range(400))
-    assert len(yaml_text.read(text.encode()).value) == 801
+    assert len(yaml_document.read(text.encode()).value) == 801
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_a_few_aliases_are_fine_in_a_large_text() -> None:
     ],
 )
 def test_values_are_such_that_json_can_say_them(text: str, value: object) -> None:
-    assert yaml_text.read(text.encode()).value == value
+    assert yaml_document.read(text.encode()).value == value
 
 
 @pytest.mark.parametrize(
@@ -97,4 +97,4 @@ def test_values_are_such_that_json_can_say_them(text: str, value: object) -> Non
 )
 def test_what_is_wrong_is_said_in_the_words_of_go(text: str, why: str) -> None:
     with pytest.raises(BadYAML, match=f"^{why}$"):
-        yaml_text.read(text.encode())
+        yaml_document.read(text.encode())

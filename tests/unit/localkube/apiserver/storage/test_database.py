@@ -271,6 +271,15 @@ def test_a_database_of_a_newer_version_is_refused(path: Path) -> None:
     refused(path, "newer version")
 
 
+def test_a_database_of_an_older_version_is_refused(path: Path) -> None:
+    connection = apsw.Connection(os.fspath(path))
+    connection.pragma("application_id", APPLICATION)
+    connection.pragma("user_version", SCHEMA - 1)
+    connection.close()
+
+    refused(path, "older version")
+
+
 async def test_a_damaged_database_is_refused(path: Path) -> None:
     async with storage_at(path) as storage:
         for number in range(200):

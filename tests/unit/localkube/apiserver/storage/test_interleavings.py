@@ -19,6 +19,7 @@ from jobferry.localkube.apiserver.storage.state import Window
 from jobferry.localkube.apiserver.storage.store import Storage
 from jobferry.localkube.apiserver.storage.watch import Watch
 from jobferry.testing.clock import ManualClock
+from tests.needs import SOAK
 from tests.unit.localkube.apiserver.storage.held_journal import HeldJournal
 from tests.unit.localkube.apiserver.storage.storage_reference import Reference, Seen, seen
 from tests.unit.localkube.apiserver.storage.storage_steps import JOBS, PODS, turn
@@ -182,6 +183,16 @@ class Interleavings(RuleBasedStateMachine):
         self.reference.check_newest(self.storage, KEYS)
 
     @invariant()
+    def whoever_writes_builds_on_all_that_is_accepted(self) -> None:
+        newest = {key: revision for key in KEYS if (revision := self.newest(key))}
+        for prefix in PREFIXES:
+            found = [(each.key, each.revision) for each in self.storage.accepted_below(prefix)]
+            assert found == sorted(
+                each for each in newest.items() if each[0].startswith(prefix)
+            )
+        assert self.storage.is_settled == (not self.line)
+
+    @invariant()
     def the_window_is_kept(self) -> None:
         within = [e for e in self.reference.history if e.revision > self.storage.floor]
         assert len(within) <= WINDOW.changes
@@ -219,5 +230,7 @@ async def _result(task: asyncio.Task[Any]) -> Any:
     return await task
 
 
-Interleavings.TestCase.settings = settings(max_examples=60, stateful_step_count=40)
+Interleavings.TestCase.settings = settings(
+    max_examples=600 if SOAK else 20, stateful_step_count=40
+)
 test_the_store_is_like_its_model_whatever_the_order = Interleavings.TestCase

@@ -116,7 +116,7 @@ async def run_and_kill(path: Path, seed: str, changes: int, witness: Witness) ->
 @pytest.mark.parametrize(
     "kills",
     [
-        pytest.param(20, marks=pytest.mark.timeout(120)),
+        pytest.param(10, marks=pytest.mark.timeout(120)),
         pytest.param(200, marks=[pytest.mark.soak, pytest.mark.timeout(3600)]),
     ],
 )

@@ -18,6 +18,7 @@ from jobferry.localkube.apiserver.storage.errors import CommitFailed, Compacted
 from jobferry.localkube.apiserver.storage.state import Window
 from jobferry.localkube.apiserver.storage.store import Storage, open_storage
 from jobferry.testing.clock import ManualClock
+from tests.needs import SOAK
 from tests.unit.localkube.apiserver.storage.faulty_disk import FaultyDisk
 from tests.unit.localkube.apiserver.storage.storage_reference import Reference, seen
 from tests.unit.localkube.apiserver.storage.storage_steps import JOBS, PODS
@@ -182,5 +183,5 @@ async def _leave(opening: AbstractAsyncContextManager[Storage]) -> None:
     await opening.__aexit__(None, None, None)
 
 
-Restarts.TestCase.settings = settings(max_examples=40, stateful_step_count=25)
+Restarts.TestCase.settings = settings(max_examples=400 if SOAK else 15, stateful_step_count=25)
 test_the_store_is_like_its_model_whatever_happens_to_it = Restarts.TestCase

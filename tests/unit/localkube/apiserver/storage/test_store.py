@@ -202,7 +202,7 @@ async def test_a_write_happens_even_if_whoever_sent_it_is_cancelled() -> None:
         assert storage.get(A) is not None
 
 
-async def test_a_value_that_cannot_be_encoded_leaves_no_trace_but_its_revision() -> None:
+async def test_a_value_that_cannot_be_encoded_leaves_no_trace() -> None:
     def refuse(_: int) -> bytes:
         raise ZeroDivisionError
 
@@ -211,7 +211,7 @@ async def test_a_value_that_cannot_be_encoded_leaves_no_trace_but_its_revision()
             await storage.put(A, refuse, expected=0)
 
         assert storage.accepted(A) is None
-        assert (await put(storage, A, 0)).revision == 3
+        assert (await put(storage, A, 0)).revision == 2
 
 
 @pytest.mark.parametrize("key", ["", "a", "/registry/jobs/a", "registry/batch/jobs/a"])

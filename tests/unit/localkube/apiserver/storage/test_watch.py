@@ -1,5 +1,6 @@
 import asyncio
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -169,14 +170,27 @@ async def test_a_watcher_that_waits_is_told_when_it_is_cut_off() -> None:
     async with storage_on(journal, buffer=3) as storage, asyncio.TaskGroup() as tasks:
         watch = storage.watch(JOBS, after=1)
         waiting = asyncio.ensure_future(watch.changes())
-        for _ in range(4):
-            tasks.create_task(put(storage, A))
-        await turn()
+        for _ in range(2):
+            for _ in range(2):
+                tasks.create_task(put(storage, A))
+            await turn()
 
         journal.commit()
+        journal.commit()  # before whoever waits could take what came with the first
 
         with pytest.raises(Overrun):
             await waiting
+
+
+async def test_whoever_takes_at_once_is_not_cut_off_however_much_comes_together() -> None:
+    journal = HeldJournal()
+    async with storage_on(journal, buffer=3) as storage:
+        taken: list[int] = []
+        watch = storage.watch(JOBS, after=1, notify=lambda: taken.append(len(watch.take())))
+        await _write(storage, journal, 10)
+        await _write(storage, journal, 10)
+
+        assert taken == [10, 10]
 
 
 async def test_what_a_watcher_asked_for_does_not_count_as_slowness() -> None:
@@ -187,7 +201,8 @@ async def test_what_a_watcher_asked_for_does_not_count_as_slowness() -> None:
         await _write(storage, journal, 3)
         assert len(watch.take()) == 13
 
-        await _write(storage, journal, 4)
+        await _write(storage, journal, 3)
+        await _write(storage, journal, 1)
 
         with pytest.raises(Overrun):
             watch.take()
@@ -254,3 +269,57 @@ async def test_a_change_costs_nothing_for_watchers_of_other_collections() -> Non
 
         assert shown(watch.take()) == [(2, A, False)]
         watchers._by_prefix = listed
+
+
+@pytest.mark.parametrize(
+    "error", [ZeroDivisionError(), Overrun("late"), asyncio.CancelledError()]
+)
+async def test_a_watcher_that_fails_harms_no_writer_and_no_other_watcher(
+    error: BaseException, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail() -> None:
+        raise error
+
+    async with storage_at(None) as storage:
+        watches = [storage.watch(JOBS, after=1, notify=fail) for _ in range(2)]
+        other = storage.watch(JOBS, after=1)
+
+        await put(storage, A)
+        await put(storage, A)
+
+        assert shown(other.take()) == [(2, A, False), (3, A, False)]
+        assert storage.is_settled
+        for each in watches:
+            with pytest.raises(Closed, match="its watcher failed"):
+                each.take()
+        assert storage.stats().watchers == 1
+    assert caplog.messages == ["A watcher failed and hears no more"] * 2
+
+
+async def test_a_watcher_that_fails_at_the_end_does_not_keep_the_store_open() -> None:
+    async with storage_at(None) as storage:
+
+        def take() -> None:
+            watch.take()  # raises when the store is closed
+
+        watch = storage.watch(JOBS, after=1, notify=take)
+        await put(storage, A)
+
+    with pytest.raises(Closed):
+        watch.take()
+
+
+async def test_a_store_whose_watcher_failed_opens_again(tmp_path: Path) -> None:
+    def fail() -> None:
+        raise ZeroDivisionError
+
+    path = tmp_path / "state.db"
+    async with storage_at(path) as storage:
+        storage.watch(JOBS, after=1, notify=fail)
+        for _ in range(3):
+            await put(storage, A)
+
+    async with storage_at(path) as storage:
+        assert (entry := storage.get(A)) is not None
+        assert entry.revision == 4
+        await put(storage, A, 4)

@@ -89,9 +89,3 @@ def test_status_and_spec_are_kept_apart() -> None:
     assert new["spec"] == old["spec"]
     cronjob.STRATEGY.prepare_update(new, old)
     assert new["status"] == old["status"]
-
-
-def test_templates_are_warned_of() -> None:
-    pod = {"template": {"spec": {"nodeSelector": {"beta.kubernetes.io/os": "linux"}}}}
-    (warning,) = cronjob.STRATEGY.warn_create(new_cronjob(of_jobs(**pod)))
-    assert warning.startswith(f"{TEMPLATE}.template.spec.nodeSelector[beta.kubernetes.io/os]: ")

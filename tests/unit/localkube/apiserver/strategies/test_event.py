@@ -2,7 +2,8 @@
 
 import pytest
 
-from jobferry.localkube.apiserver.strategies import event, event_forms
+from jobferry.localkube.apiserver.strategies import event
+from jobferry.localkube.apiserver.types import event_forms
 from jobferry.objects import Obj
 
 META = {"name": "e", "namespace": "n", "uid": "u", "resourceVersion": "1"}

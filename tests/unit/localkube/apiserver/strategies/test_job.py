@@ -106,7 +106,7 @@ def test_many_completions_are_warned_of() -> None:
 
 
 def test_warnings_come_again_only_with_a_new_generation() -> None:
-    old = stored({"template": {"spec": {"nodeSelector": {"beta.kubernetes.io/os": "x"}}}})
+    old = stored(INDEXED | {"completions": 100001, "parallelism": 10001})
     new = changed(old, {})
     assert not job.STRATEGY.warn_update(new, old)
     new["metadata"]["generation"] = 2

@@ -108,16 +108,6 @@ def test_addresses_are_there_once() -> None:
     assert found.body == 'Duplicate value: {"Type":"InternalIP","Address":"10.0.0.1"}'
 
 
-def test_old_fields_are_warned_of() -> None:
-    obj = made({"externalID": "e", "podCIDRs": ["10.0.0.1/24"]})
-
-    warnings = node.STRATEGY.warn_create(obj)
-
-    assert [each.partition(":")[0] for each in warnings] == [
-        *("spec.externalID", "spec.podCIDRs[0]")
-    ]
-
-
 def test_selectors_may_ask_whether_a_node_is_closed() -> None:
     assert node.STRATEGY.fields(made()) == {"spec.unschedulable": "false"}
     assert node.STRATEGY.fields(made({"unschedulable": True}))["spec.unschedulable"] == "true"

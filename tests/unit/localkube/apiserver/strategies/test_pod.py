@@ -1,7 +1,5 @@
 """Pods: how they begin, what selectors see, how long they stay."""
 
-import copy
-
 import pytest
 
 from jobferry.localkube.apiserver.strategies import pod
@@ -62,31 +60,6 @@ def test_keys_of_labels_become_part_of_selectors() -> None:
     (spread,) = made["spec"]["topologySpreadConstraints"]
     added = {"key": "a", "operator": "In", "values": ["b"]}
     assert spread["labelSelector"] == {"matchExpressions": [added]}
-
-
-def test_annotations_about_app_armor_become_fields() -> None:
-    key = "container.apparmor.security.beta.kubernetes.io/main"
-    made = new_pod({"annotations": {key: "localhost/x"}})
-    context = made["spec"]["containers"][0]["securityContext"]
-    assert context["appArmorProfile"] == {"type": "Localhost", "localhostProfile": "x"}
-
-
-@pytest.mark.parametrize(
-    ("text", "given", "warned"),
-    [
-        ("unconfined", {}, True),
-        ("odd", {}, True),
-        ("unconfined", {"securityContext": {"appArmorProfile": {"type": "Unconfined"}}}, False),
-        ("unconfined", {"os": {"name": "windows"}}, False),
-    ],
-)
-def test_annotations_about_app_armor_without_a_field_are_warned_of(
-    text: str, given: Obj, warned: bool
-) -> None:
-    key = "container.apparmor.security.beta.kubernetes.io/main"
-    made = {"metadata": {"annotations": {key: text}}, "spec": {"containers": [MAIN], **given}}
-    found = pod.STRATEGY.prepare_create(copy.deepcopy(made)) or ()
-    assert [f"annotations[{key}]: deprecated" in each for each in found] == [True] * warned
 
 
 def test_a_pod_is_checked_more_strictly_than_a_template() -> None:

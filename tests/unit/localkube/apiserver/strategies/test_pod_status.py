@@ -81,10 +81,3 @@ def test_a_changed_status_is_checked(name: str) -> None:
     members, status, new, expected = CASES[name]
     old = stored(status, **members)
     assert found(pod.STATUS.validate_update(with_status(old, new), old)) == expected
-
-
-def test_odd_addresses_are_warned_of() -> None:
-    old = stored()
-    (warning,) = pod.STATUS.warn_update(with_status(old, {"podIP": "010.0.0.1"}), old)
-    assert warning.startswith('status.podIPs[0].ip: non-standard IP address "010.0.0.1"')
-    assert warning.endswith('use "10.0.0.1"')

@@ -39,7 +39,7 @@ def test_fields_come_in_gos_order_with_the_zero_values_that_go_prints() -> None:
 
 
 def test_a_struct_that_is_missing_is_printed_empty_and_new_each_time() -> None:
-    first, second = (codec.zero("batch/v1", "Job") for _ in range(2))
+    first, second = (codec.decode("batch/v1", "Job", {}).obj for _ in range(2))
 
     assert first["spec"] == {"template": {"metadata": {}, "spec": {"containers": None}}}
     assert first["spec"]["template"] is not second["spec"]["template"]

@@ -1,9 +1,12 @@
+import copy
 from datetime import UTC, datetime, timedelta, timezone
 
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jobferry.localkube.apiserver.times import exact
 from jobferry.localkube.apiserver.types import gotime
 
 FIRST, LAST = datetime(2, 1, 1), datetime(9998, 1, 1)  # noqa: DTZ001 - what hypothesis wants
@@ -21,6 +24,19 @@ ZONES = st.integers(-23 * 60, 23 * 60).map(lambda minutes: timezone(timedelta(mi
 )
 def test_times_are_printed_in_utc_with_whole_seconds(text: str, seconds: str | None) -> None:
     assert gotime.canonical(text) == seconds
+
+
+def test_what_is_cut_off_is_remembered_for_who_compares() -> None:
+    plain, half, finer = (
+        gotime.canonical(f"2026-01-01T00:00:00{fraction}Z")
+        for fraction in ("", ".5", ".5000000001")
+    )
+
+    assert plain == half == finer
+    assert exact(None) < exact(plain) < exact(half) == exact(finer)
+    assert exact(gotime.from_seconds(0, 7)) == ("1970-01-01T00:00:00Z", 7)
+    assert exact(copy.deepcopy(half)) == exact(half)
+    assert orjson.dumps(half) == orjson.dumps(plain)
 
 
 @pytest.mark.parametrize(

@@ -47,13 +47,3 @@ def test_what_is_no_address_is_of_no_family() -> None:
         "f: Internal error: failed to check for dual stack with error:invalid IP[1]: x"
     )
     assert wrong.reason == "FieldValueInvalid"
-
-
-@pytest.mark.parametrize(
-    ("text", "better"),
-    [("010.0.0.1", "10.0.0.1"), ("::ffff:10.0.0.1", "10.0.0.1"), ("1::0", "1::")],
-)
-def test_odd_addresses_are_warned_of(text: str, better: str) -> None:
-    (warning,) = addresses.warnings("f", text)
-    assert f'"{better}"' in warning
-    assert not list(addresses.warnings("f", better))

@@ -132,6 +132,7 @@ CASES: dict[str, tuple[Obj, Found]] = {
         mounts({"name": "v", "mountPath": "/a", "mountPropagation": "Bidirectional"}),
         [(f"{C}.volumeMounts.mountPropagation", "Forbidden")],
     ),
+    "old kinds of volumes": (volume(gitRepo={}), []),
     "two kinds of volume": (
         volume(emptyDir={}, secret={"secretName": "a"}),
         [(f"{S}.volumes[0].secret", "Forbidden")],
@@ -306,12 +307,3 @@ def test_labels_are_reported_without_metadata() -> None:
     template = {"metadata": {"labels": {"a b": ""}}, "spec": pod()}
     pod_defaults.default_template(template)
     assert found(pod_template.template_problems(template, "t")) == [("t.labels", "Invalid")]
-
-
-def test_profiles_in_annotations_and_fields_agree() -> None:
-    key = "seccomp.security.alpha.kubernetes.io/pod"
-    spec = pod(securityContext={"seccompProfile": {"type": "RuntimeDefault"}})
-    for profile, wrong in (("runtime/default", False), ("unconfined", True)):
-        template = {"metadata": {"annotations": {key: profile}}, "spec": spec}
-        pod_defaults.default_template(template)
-        assert bool(list(pod_template.template_problems(template, "t"))) is wrong
