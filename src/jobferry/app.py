@@ -18,13 +18,15 @@ from jobferry.dispatch.meters import Meters
 from jobferry.kube import errors, events, in_cluster, kubeconfig
 from jobferry.kube.access import Access
 from jobferry.kube.calls import PatchKind
-from jobferry.kube.client import Client, connect
+from jobferry.kube.client import Client, Reach, connect
 from jobferry.kube.document import Policy
 from jobferry.kube.events import Recorder, Subject, Tell
 from jobferry.kube.items import Key
 from jobferry.kube.leadership import Terms
 from jobferry.kube.lease import Candidate, LeadershipLost
-from jobferry.kube.resources import JOBS, NAMESPACES
+from jobferry.kube.resources import CRDS, JOBS, NAMESPACES
+from jobferry.kube.transport import HttpTransport
+from jobferry.localkube.controllers.job import external
 from jobferry.objects import Obj
 from jobferry.runtime import supervise
 from jobferry.runtime.termination import until_told
@@ -47,18 +49,34 @@ def run(
 ) -> None:
     """Run a dispatcher until it is stopped."""
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(until_told(_run(settings, kubeconfig, context, workers, install_crds)))
+        runner.run(
+            until_told(
+                dispatch_by_kubeconfig(
+                    settings,
+                    kubeconfig=kubeconfig,
+                    context=context,
+                    workers=workers,
+                    install_crds=install_crds,
+                )
+            )
+        )
 
 
-async def _run(
+async def dispatch_by_kubeconfig(
     settings: Settings,
-    config: Path | None,
+    *,
+    kubeconfig: Path | None,
     context: str | None,
     workers: Mapping[str, str],
     install_crds: bool,
 ) -> None:
+    """Dispatch the Jobs of the hub that a kubeconfig names, after it was checked and prepared as asked."""
     meters = Meters(CLOCK)
-    access, path = _hub_access(config, context), _kubeconfig_path(config)
+    access, path = _hub_access(kubeconfig, context), _kubeconfig_path(kubeconfig)
+    for each in workers.values():
+        _kubeconfig(kubeconfig).access(
+            each, clock=CLOCK
+        )  # raises if there is none of that name
     async with connect(access, name="hub", clock=CLOCK, observe=meters.observe) as hub:
         if install_crds:
             await _install(hub, settings.lease.namespace)
@@ -67,15 +85,24 @@ async def _run(
             await _make_worker(hub, name, path, its_context)
         # What the operator named on the command line is allowed, whatever the settings say of files.
         trusted = frozenset({path}) if workers else frozenset()
-        await dispatch(hub, settings, meters=meters, trusted=trusted)
+        me = f"{socket.gethostname()}-{secrets.token_hex(4)}"
+        await dispatch(hub, settings, me=me, meters=meters, trusted=trusted)
 
 
 async def dispatch(
-    hub: Client, settings: Settings, *, meters: Meters, trusted: frozenset[Path] = frozenset()
+    hub: Client,
+    settings: Settings,
+    *,
+    me: str,
+    meters: Meters,
+    trusted: frozenset[Path] = frozenset(),
+    reach: Reach = HttpTransport,
 ) -> None:
-    """Dispatch the Jobs of a hub that was found fit for it."""
+    """Dispatch the Jobs of a hub that was found fit for it, on its clock; `me` is what no other dispatcher is called.
+
+    `reach` is how workers are reached.
+    """
     origin = (await hub.get(NAMESPACES, "kube-system"))["metadata"]["uid"]
-    me = f"{socket.gethostname()}-{secrets.token_hex(4)}"
     recorder = Recorder(hub, component="jobferry", instance=me)
     terms = Terms(
         duration=settings.lease.duration,
@@ -99,6 +126,7 @@ async def dispatch(
                 ),
                 trusted=trusted,
             ),
+            reach=reach,
         ),
         record=_recording(recorder),
         is_leading=lambda: candidate.is_leading,
@@ -113,13 +141,25 @@ async def dispatch(
             except LeadershipLost as lost:
                 _log.failure("Leadership lost", lost)
 
-    async with supervise.tasks("jobferry", clock=CLOCK) as tasks:
+    async with supervise.tasks("jobferry", clock=hub.clock) as tasks:
         tasks.start("events", recorder.run)
         if address := settings.listen:
             missing = partial(_missing, dispatcher)
-            pages = partial(serve.serve, address, meters.registry, missing, CLOCK)
+            pages = partial(serve.serve, address, meters.registry, missing, hub.clock)
             tasks.start("metrics and health", pages)
         await dispatcher.run(lead)
+
+
+def run_job_controller(name: str, *, kubeconfig: Path | None, context: str | None) -> None:
+    """Run the Jobs of a cluster whose managedBy is `name` until stopped."""
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(until_told(_run_job_controller(name, _hub_access(kubeconfig, context))))
+
+
+async def _run_job_controller(name: str, access: Access) -> None:
+    async with connect(access, name="cluster", clock=CLOCK) as client:
+        _log.info("Running Jobs", managed_by=name)
+        await external.run(client, name)
 
 
 def _missing(dispatcher: Dispatcher) -> list[str]:
@@ -166,14 +206,14 @@ async def _install(hub: Client, namespace: str) -> None:
         await hub.create(NAMESPACES, {"metadata": {"name": namespace}})
     for crd in manifests.objects("crds"):
         await hub.patch(
-            hub_checks.CRDS,
+            CRDS,
             crd["metadata"]["name"],
             crd,
             kind=PatchKind.APPLY,
             field_manager="jobferry",
             force=True,
         )
-    await hub_checks.established(hub)
+    await hub_checks.served(hub)
 
 
 async def _make_worker(hub: Client, name: str, path: Path, context: str) -> None:

@@ -12,10 +12,14 @@ from jobferry.cli.arguments import Parser
 from jobferry.errors import BadInput, Error
 
 COMMANDS = {
+    "up": "start a hub, workers and the dispatcher on this machine",
+    "down": "end what `up` started",
+    "demo": "show it all, in a quarter of a minute",
     "run": "run the dispatcher",
     "manifests": "print what to apply to a cluster: CRDs, and who may do what",
+    "job-controller": "run the Jobs of a cluster that name it in managedBy",
 }
-"""Each is a module of this package, imported when it is called for, with a function `main`."""
+"""Each is a module of this package (with _ for -), imported when it is called for, with a function `main`."""
 
 FAILED = 1
 MISUSED = 2
@@ -43,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(arguments: Sequence[str]) -> None:
     command = _parser().parse_args(arguments[:1]).command
-    import_module(f"jobferry.cli.{command}").main(arguments[1:])
+    import_module(f"jobferry.cli.{command.replace('-', '_')}").main(arguments[1:])
 
 
 def _give_up_output(error: OSError) -> None:
@@ -63,7 +67,7 @@ def _admit(error: Exception) -> None:
 
 
 def _parser() -> Parser:
-    listing = "\n".join(f"  {name:<11}{summary}" for name, summary in COMMANDS.items())
+    listing = "\n".join(f"  {name:<16}{summary}" for name, summary in COMMANDS.items())
     parser = Parser(
         "jobferry",
         "COMMAND [option ...]",

@@ -23,6 +23,7 @@ from jobferry.core.steps import (
 )
 from jobferry.core.view import Kind, View
 from jobferry.objects import Obj
+from jobferry.objects.times import timestamp
 
 
 def decide(view: View, kind: Kind) -> Step:
@@ -151,7 +152,7 @@ def _wait_or_move(
     worker, after = view.workers[placed.shards[0].worker], view.policy.lost_after
     if worker.lost_since is None:
         return Rest(f"worker {worker.name} is not connected")
-    lost = f"Worker {worker.name} cannot be reached since {times.text(worker.lost_since)}"
+    lost = f"Worker {worker.name} cannot be reached since {timestamp(worker.lost_since)}"
     if after is None:
         return _wait(f"{lost}; it waits for it, as its queue says")
     left = times.left(worker.lost_since, after, view.now)

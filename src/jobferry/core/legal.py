@@ -22,6 +22,7 @@ from jobferry.core.status import (
     read_indexes,
 )
 from jobferry.objects import Obj, conditions, merge_patch
+from jobferry.objects.times import timestamp
 
 OURS = frozenset(
     {
@@ -108,7 +109,7 @@ def _conditions(
 ) -> list[Obj]:
     listed: list[Obj] = list(old.get("conditions") or ())
     for condition in (*_suspension(spec, old, wanted), *_final(old, wanted, ending)):
-        probed = {**condition, "lastProbeTime": times.text(now)}
+        probed = {**condition, "lastProbeTime": timestamp(now)}
         listed = conditions.set(_without(listed, condition), probed, now)
     return listed
 
@@ -184,14 +185,14 @@ def _moments(spec: Obj, old: Obj, wanted: Obj, listed: list[Obj], now: datetime)
     ending = end({"conditions": listed})
     started = old.get("startTime")
     if ending:
-        started = started or wanted.get("startTime") or times.text(now)
+        started = started or wanted.get("startTime") or timestamp(now)
     elif not spec.get("suspend"):
         started = started or wanted.get("startTime")
     elif conditions.is_true(listed, SUSPENDED):
         started = None
     moments = {"startTime": started} if started else {}
     if ending and ending["type"] == COMPLETE:
-        completed = wanted.get("completionTime") or times.text(now)
+        completed = wanted.get("completionTime") or timestamp(now)
         # The clocks of workers differ, and a start may be that of an earlier attempt elsewhere.
         moments["completionTime"] = max(completed, str(started), key=times.instant)
     return moments

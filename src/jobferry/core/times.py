@@ -1,13 +1,8 @@
-"""Moments as Kubernetes writes them: in UTC, to the second."""
+"""Moments that API servers wrote, and how long ago they were."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 
 from jobferry.clock import Seconds
-
-
-def text(moment: datetime) -> str:
-    """Write a moment; what is below a second is cut off, as API servers do."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def instant(text: str) -> datetime:

@@ -15,9 +15,10 @@ from jobferry.dispatch.queues import Queues
 from jobferry.dispatch.reconciler import Reconciler
 from jobferry.dispatch.views import Holders, Views
 from jobferry.kube.cache import Change
-from jobferry.kube.client import Client
+from jobferry.kube.client import Client, Reach
 from jobferry.kube.events import Tell
 from jobferry.kube.items import Key
+from jobferry.kube.transport import HttpTransport
 from jobferry.runtime import supervise
 from jobferry.runtime.backoff import Backoff, Failures
 from jobferry.runtime.reconcile import Loop
@@ -49,6 +50,8 @@ class Options:
     passes: int = 64
     lost_after: Seconds = 900.0
     kubeconfigs: Rules = STRICT
+    reach: Reach = HttpTransport
+    """How workers are reached."""
 
 
 class Dispatcher:
@@ -77,6 +80,7 @@ class Dispatcher:
             requests=options.requests,
             lost_after=options.lost_after,
             rules=options.kubeconfigs,
+            reach=options.reach,
             observe=self.meters.observe,
             load=loads.__getitem__,
             tell=record,

@@ -1,26 +1,17 @@
 """What must hold on a hub before a dispatcher can work there; each failure says what to do."""
 
-import asyncio
+from contextlib import suppress
+from itertools import count
 
+from jobferry.clock import Seconds, sleep, timeout
 from jobferry.dispatch.queues import QUEUES
 from jobferry.errors import BadInput
 from jobferry.kube import errors
-from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client
-from jobferry.kube.informer import Informer
-from jobferry.kube.items import Head, Key
 from jobferry.kube.resources import JOBS, LEASES, Resource
-from jobferry.objects import Obj, conditions
-from jobferry.runtime import supervise
+from jobferry.runtime.backoff import Backoff
 from jobferry.workers.resource import WORKERS
 
-CRDS = Resource(
-    "apiextensions.k8s.io",
-    "v1",
-    "customresourcedefinitions",
-    "CustomResourceDefinition",
-    namespaced=False,
-)
 REVIEWS = Resource(
     "authorization.k8s.io",
     "v1",
@@ -31,6 +22,9 @@ REVIEWS = Resource(
 
 OLDEST_HUB = (1, 32)
 """From here on API servers take spec.managedBy without a feature gate."""
+
+SERVED_WITHIN: Seconds = 30.0
+BACKOFF = Backoff(first=0.02, cap=1.0)
 
 NEEDED = (
     (JOBS, "", ("list", "watch")),
@@ -61,23 +55,23 @@ async def check(hub: Client, lease_namespace: str) -> None:
         )
 
 
-async def established(hub: Client) -> None:
-    """Wait until the API server serves the kinds of our CRDs."""
-    informer = Informer(hub, Scope(resource=CRDS), Head)
-    changed = asyncio.Event()
-    informer.listen(lambda _: changed.set())
-    async with supervise.tasks("CRDs", clock=hub.clock) as tasks:
-        tasks.start("watch", informer.run)
-        await informer.synced.wait()
-        while not all(_is_served(informer, resource) for resource in (WORKERS, QUEUES)):
-            changed.clear()
-            await changed.wait()
+async def served(hub: Client) -> None:
+    """Wait until the API server serves the kinds of our CRDs, which may be seconds after they are Established.
 
-
-def _is_served(informer: Informer[Head], resource: Resource) -> bool:
-    item = informer.get(Key("", str(resource)))
-    status: Obj = (item.object().get("status") or {}) if item else {}
-    return conditions.is_true(status.get("conditions"), "Established")
+    It is asked again and again: discovery cannot be watched.
+    """
+    last = BadInput("hub: it does not answer")
+    with suppress(TimeoutError):
+        async with timeout(hub.clock, SERVED_WITHIN):
+            for tries in count(1):
+                try:
+                    await check_kinds(hub)
+                except BadInput as error:
+                    last = error
+                    await sleep(hub.clock, BACKOFF.delay(tries, hub.random.random()))
+                else:
+                    return
+    raise last
 
 
 async def _check_version(hub: Client) -> None:

@@ -18,7 +18,7 @@ SKEW = ("1.32.5", "1.36.4")
 """More versions that we promise to work with; got on request only."""
 
 LOCALKUBE = "localkube"
-"""In the place of a version: our own API server, with the controllers of `CURRENT`."""
+"""In the place of a version: our own small Kubernetes, which needs nothing but Python."""
 
 SERVERS = ("kube-apiserver", "kube-controller-manager")
 

@@ -4,39 +4,73 @@ import asyncio
 import bisect
 import itertools
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from typing import Protocol
 
 from jobferry.clock import Seconds, Timer
+from jobferry.errors import Transient
 
 _START = datetime(2026, 1, 1, tzinfo=UTC)
 # In floating point ten steps of 0.3 are a little less than 3; a test means 3.
 _SLACK: Seconds = 1e-9
 # Callbacks that belong to no task may take a few turns of the loop before they wake one.
 _QUIET_TURNS = 5
+# Who was busy is not asked again at once: to ask all of them takes longer than many a turn.
+_BUSY_TURNS = 8
 _MOST_TURNS = 10_000
 
 
-async def settle() -> None:
-    """Let all other tasks run until each is blocked.
+class Outside(Protocol):
+    """Something that also goes on outside of the event loop, such as a store with its disk."""
 
-    What waits for a socket, a process or a thread counts as blocked.
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is under way."""
+        ...
+
+    async def settled(self) -> None:
+        """Wait until what is under way is done; raises `Transient` if it failed."""
+        ...
+
+
+async def settle(*outside: Outside) -> None:
+    """Let all other tasks run until each is blocked, and nothing is under way outside either.
+
+    What waits for a socket, a process or a thread counts as blocked, unless it is named.
     """
+    await _until_blocked()
+    while busy := [each for each in outside if not each.is_settled]:
+        for each in busy:
+            with suppress(Transient):
+                await each.settled()
+        await _until_blocked()
+
+
+async def _until_blocked() -> None:
     myself = asyncio.current_task()
-    quiet = 0
-    for _ in range(_MOST_TURNS):
+    known: set[asyncio.Task[object]] = set()
+    quiet = looked = 0
+    for turn in range(_MOST_TURNS):
         await asyncio.sleep(0)
-        busy = any(_can_run(task) for task in asyncio.all_tasks() if task is not myself)
-        quiet = 0 if busy else quiet + 1
+        if not quiet and turn < looked + _BUSY_TURNS:
+            continue
+        looked = turn
+        quiet = 0 if any(map(_can_run, known)) else quiet + 1
         if quiet == _QUIET_TURNS:
-            return
+            # To find them all takes long, so it is not done each turn.
+            found = asyncio.all_tasks() - {myself}
+            if found <= known:
+                return
+            known, quiet = found, 0
     raise RuntimeError("some task keeps running without ever waiting for anything")
 
 
 def _can_run(task: asyncio.Task[object]) -> bool:
     # There is no public way to ask; anyio reads the same attribute for the same purpose.
     waits_for: asyncio.Future[object] | None = getattr(task, "_fut_waiter", None)
-    return waits_for is None or waits_for.done()
+    return waits_for.done() if waits_for is not None else not task.done()
 
 
 @dataclass(order=True)
@@ -50,8 +84,9 @@ class _Timer:
 
     def cancel(self) -> None:
         """Call it off."""
-        if self in self.timers:
-            self.timers.remove(self)
+        place = bisect.bisect_left(self.timers, self)
+        if self.timers[place : place + 1] == [self]:
+            del self.timers[place]
 
 
 class ManualClock:
@@ -64,6 +99,8 @@ class ManualClock:
         self._timers: list[_Timer] = []
         self._turns = itertools.count()
         self._asked = asyncio.Event()
+        self.outside: list[Outside] = []
+        """What `pass_time` waits for, too, before it moves on."""
 
     def now(self) -> datetime:
         """Return the time of day, in UTC."""
@@ -87,6 +124,10 @@ class ManualClock:
         """How many timers are set."""
         return len(self._timers)
 
+    def next_due(self) -> Seconds:
+        """Return the reading at which the next timer is due; infinity if none is set."""
+        return self._timers[0].due if self._timers else float("inf")
+
     async def until_waiting(self, timers: int = 1) -> None:
         """Wait until that many timers are set, that is, until somebody waits on this clock."""
         while self.waiting < timers:
@@ -103,10 +144,17 @@ class ManualClock:
     async def pass_time(self, seconds: Seconds) -> None:
         """Move on as real time does: whoever is woken runs until it is blocked, then the next."""
         until = self._monotonic + seconds
-        await settle()
+        await settle(*self.outside)
         while self._fire_next(until):
-            await settle()
+            await settle(*self.outside)
         self._monotonic = max(self._monotonic, until)
+
+    async def flow(self) -> None:
+        """Move to whatever is due next, again and again, each time once all is quiet; until cancelled."""
+        while True:
+            await self.until_waiting()
+            await settle(*self.outside)
+            self.advance(max(0.0, self.next_due() - self._monotonic))
 
     def _fire_next(self, until: Seconds) -> bool:
         """Move to the next timer that is due by then and call it; False if there is none."""

@@ -87,7 +87,7 @@ class Component:
 
     def _failure(self, message: str) -> StartFailed:
         printed = self.log.read_text(errors="replace")
-        kind = PortTaken if "address already in use" in printed else StartFailed
+        kind = PortTaken if "address already in use" in printed.lower() else StartFailed
         error = kind(message)
         error.add_note("\n".join(printed.splitlines()[-TAIL:]))
         return error

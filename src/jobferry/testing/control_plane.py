@@ -36,7 +36,10 @@ ADMINS = "system:masters"
 
 
 class ControlPlane:
-    """etcd and kube-apiserver, and if wanted the controller manager and the scheduler.
+    """etcd and kube-apiserver, and if wanted the controller manager and the scheduler; or localkube.
+
+    localkube has controllers of its own, all of them if any are wanted; with `kube_controllers` those of a real
+    cluster run on it.
 
     Bound to no event loop: its methods block. `async with` starts and stops it without blocking the loop.
     """
@@ -46,6 +49,7 @@ class ControlPlane:
         *,
         version: str = assets.CURRENT,
         controllers: Iterable[str] = (),
+        kube_controllers: bool = False,
         scheduler: bool = False,
         audit: bool = False,
         fsync: bool = False,
@@ -55,6 +59,7 @@ class ControlPlane:
     ) -> None:
         self.version = version
         self._controllers = tuple(controllers)
+        self._kube_controllers = kube_controllers
         self._scheduler = scheduler
         self._audit = audit
         self._fsync = fsync
@@ -80,7 +85,7 @@ class ControlPlane:
                 self._start_etcd(self._guard)
             self._serve(self._guard, "kube-apiserver", self._api_server, "/readyz")
             self._files.write("admin.kubeconfig", self.kubeconfig().encode())
-            if self._controllers:
+            if self._controllers and not self._has_own_controllers:
                 name = "kube-controller-manager"
                 self._serve(self._guard, name, self._controller_manager, "/healthz")
             if self._scheduler:
@@ -243,12 +248,22 @@ class ControlPlane:
     def _is_localkube(self) -> bool:
         return self.version == assets.LOCALKUBE
 
+    @property
+    def _has_own_controllers(self) -> bool:
+        """Whether localkube runs the controllers, in the process of its API server."""
+        return self._is_localkube and bool(self._controllers) and not self._kube_controllers
+
     def _api_server(self, port: int) -> list[str]:
         self._port = port
         if self._is_localkube:
             flags = self._api_server_flags
             return programs.localkube(
-                self._files, port, audit=self._audit, fsync=self._fsync, flags=flags
+                self._files,
+                port,
+                audit=self._audit,
+                fsync=self._fsync,
+                controllers=self._has_own_controllers,
+                flags=flags,
             )
         return programs.api_server(
             self._files, self.version, port, audit=self._audit, flags=self._api_server_flags

@@ -21,6 +21,7 @@ from jobferry.kube.client import Client
 from jobferry.kube.informer import Informer
 from jobferry.kube.items import Item, Key
 from jobferry.objects import Obj
+from jobferry.objects.times import micro_timestamp
 from jobferry.runtime import supervise
 from jobferry.runtime.backoff import Backoff, Failures
 from jobferry.runtime.reconcile import DONE, Again, Loop, Outcome
@@ -179,7 +180,7 @@ async def keep_lease(client: Client, node: str, every: Seconds) -> None:
     with suppress(errors.AlreadyExists):
         await client.create(resources.LEASES, {"metadata": meta})
     while True:
-        renewed = pods.micro_timestamp(client.clock.now())
+        renewed = micro_timestamp(client.clock.now())
         spec = {
             "holderIdentity": node,
             "leaseDurationSeconds": max(1, round(4 * every)),

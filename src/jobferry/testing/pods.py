@@ -10,6 +10,7 @@ from jobferry.clock import Seconds
 from jobferry.errors import BadInput
 from jobferry.kube.items import Head, Metadata
 from jobferry.objects import Obj
+from jobferry.objects.times import timestamp
 
 RUN_SECONDS = "jobferry.io/run-seconds"
 """The annotation that says how long a pod runs; "inf" for as long as it is let."""
@@ -180,16 +181,6 @@ def node(name: str, capacity: dict[str, str], now: datetime) -> Obj:
         "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
         "status": {"capacity": capacity, "allocatable": capacity, "conditions": [ready]},
     }
-
-
-def timestamp(moment: datetime) -> str:
-    """Write a time as Kubernetes does."""
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def micro_timestamp(moment: datetime) -> str:
-    """Write a time as Leases have it."""
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def began_at(pod: Pod, now: datetime) -> datetime:

@@ -51,6 +51,9 @@ class Files:
     def write(self, name: str, content: bytes) -> Path:
         """Put a file into the folder."""
         path = self / name
+        path.touch(
+            mode=0o600
+        )  # whatever the umask: localkube takes no keys that others could write
         path.write_bytes(content)
         return path
 
@@ -92,14 +95,28 @@ def api_server(
     )
 
 
+WITHOUT_NODES = ("--images=none", "--without=scheduler,nodes,evictions")
+"""For localkube: tests have nodes of their own, and bind pods to them."""
+
+
 def localkube(
-    files: Files, port: int, *, audit: bool, fsync: bool, flags: Iterable[str]
+    files: Files,
+    port: int,
+    *,
+    audit: bool,
+    fsync: bool,
+    controllers: bool,
+    flags: Iterable[str],
 ) -> list[str]:
-    """Start localkube's API server in the place of both etcd and kube-apiserver."""
+    """Start localkube in the place of etcd and kube-apiserver, and if wanted of the controller manager."""
     return [
         sys.executable,
         "-m",
-        "jobferry.localkube.apiserver",
+        *(
+            ("jobferry.localkube", *WITHOUT_NODES)
+            if controllers
+            else ("jobferry.localkube.apiserver",)
+        ),
         f"--folder={files / 'localkube'}",
         f"--keys={files.folder}",
         f"--port={port}",

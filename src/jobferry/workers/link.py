@@ -14,7 +14,7 @@ from jobferry.kube import errors
 from jobferry.kube.access import Access
 from jobferry.kube.cache import Change
 from jobferry.kube.calls import Scope
-from jobferry.kube.client import Client, connect
+from jobferry.kube.client import Client, Reach, connect
 from jobferry.kube.informer import Freshness, Informer
 from jobferry.kube.observed import Observe
 from jobferry.kube.resources import JOBS
@@ -67,6 +67,7 @@ class Common:
 
     requests: int
     rules: source.Rules
+    reach: Reach
     observe: Observe
     on_mirror: Callable[[str, Change[MirrorHead]], None]
     on_state: Callable[[str], None]
@@ -139,8 +140,8 @@ class Link:
         return await source.access(self._common.hub, where, self._clock, rules)
 
     def _connect(self, access: Access) -> Client:
-        observe = self._common.observe
-        return connect(access, name=self.name, clock=self._clock, observe=observe)
+        observe, reach = self._common.observe, self._common.reach
+        return connect(access, name=self.name, clock=self._clock, observe=observe, reach=reach)
 
     async def _pause(self, failures: int) -> None:
         """Wait before the next try, unless there is news before."""

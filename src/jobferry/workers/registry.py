@@ -7,7 +7,7 @@ from jobferry.clock import Seconds
 from jobferry.core import marks, view
 from jobferry.kube.cache import Change
 from jobferry.kube.calls import Scope
-from jobferry.kube.client import Client
+from jobferry.kube.client import Client, Reach
 from jobferry.kube.events import Tell
 from jobferry.kube.informer import Informer
 from jobferry.kube.items import Item, Key
@@ -43,6 +43,7 @@ class Workers:
         requests: int,
         lost_after: Seconds,
         rules: Rules,
+        reach: Reach,
         observe: Observe,
         load: Callable[[str], int],
         tell: Tell,
@@ -67,6 +68,7 @@ class Workers:
             selector=selector,
             requests=requests,
             rules=rules,
+            reach=reach,
             observe=observe,
             on_mirror=self._note_mirror,
             on_state=self._note_state,

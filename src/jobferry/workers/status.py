@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from jobferry.clock import Seconds
 from jobferry.core import times
 from jobferry.objects import Obj, conditions
+from jobferry.objects.times import timestamp
 from jobferry.workers import cluster
 from jobferry.workers.cluster import UNKNOWN, Cluster
 from jobferry.workers.link import State
@@ -111,7 +112,7 @@ def _loss(status: Obj, facts: Facts, now: datetime) -> Obj:
         return {"lostSince": None, "lostConfirmed": None}
     said = status.get("lostSince")
     since = max(facts.lost_since, times.instant(said)) if said else facts.lost_since
-    return {"lostSince": times.text(since), "lostConfirmed": times.text(now)}
+    return {"lostSince": timestamp(since), "lostConfirmed": timestamp(now)}
 
 
 def _condition(type: str, holds: bool, reason: str, message: str) -> Obj:

@@ -18,7 +18,7 @@ def test_help_names_each_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert end.value.code == 0
     shown = capsys.readouterr().out
     for command, summary in COMMANDS.items():
-        assert f"  {command:<11}{summary}\n" in shown
+        assert f"  {command:<16}{summary}\n" in shown
 
 
 @pytest.mark.parametrize("command", COMMANDS)
