@@ -110,7 +110,7 @@ async def kubelets(fleet: Fleet) -> AsyncIterator[Child]:
 async def _prepare(fleet: Fleet) -> None:
     """Give the dispatcher its rights, tell the hub of its workers, and write kubeconfigs."""
     await _apply(fleet.hub, "crds")
-    await hub_checks.established(fleet.hub)
+    await hub_checks.served(fleet.hub)
     await _apply(fleet.hub, "hub")
     for name in WORKER_NAMES:
         await _apply(fleet.clients[name], "worker")

@@ -19,10 +19,10 @@ from bench.dispatchers import DIRECT, JOBFERRY, Jobferry
 from bench.fleet import HUB, NAMES, WORKER_NAMES, Fleet, add_worker, fleet
 from bench.observer import Observer, observer
 from jobferry.clock import Seconds, SystemClock
-from jobferry.core import times
 from jobferry.kube.client import Client
 from jobferry.kube.resources import JOBS
 from jobferry.objects import Obj
+from jobferry.objects.times import timestamp
 from jobferry.workers.resource import WORKERS
 
 SHARED = {"sharedCluster": True}
@@ -159,7 +159,7 @@ async def _cost(dispatcher: Jobferry, doing: Awaitable[object]) -> Seconds:
 
 
 def _complete() -> Obj:
-    now = times.text(SystemClock().now())
+    now = timestamp(SystemClock().now())
     conditions = [
         {"type": type, "status": "True", "lastTransitionTime": now}
         for type in ("SuccessCriteriaMet", "Complete")

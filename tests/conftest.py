@@ -2,8 +2,9 @@
 
 import asyncio
 import functools
-import os
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+import gc
+import sys
+from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping
 from secrets import token_hex
 
 import hypothesis
@@ -14,6 +15,7 @@ from jobferry.kube import resources
 from jobferry.kube.client import Client, connect
 from jobferry.testing import assets
 from jobferry.testing.control_plane import JOB_CONTROLLERS, ControlPlane
+from tests import needs
 
 new_event_loop: Callable[[], asyncio.AbstractEventLoop]
 try:
@@ -21,13 +23,17 @@ try:
 except ImportError:  # it is not for every platform
     from asyncio import new_event_loop
 
-# How long an example takes says more about the machine than about the code. CI tries the same examples every
-# time; `make soak` always others.
+# How long an example takes says more about the machine than about the code. `make test` tries the same few examples
+# every time; `make soak` always others, and many.
 hypothesis.settings.register_profile(
-    "untimed", deadline=None, derandomize="JOBFERRY_SOAK" not in os.environ
+    "untimed",
+    deadline=None,
+    derandomize=not needs.SOAK,
+    max_examples=500 if needs.SOAK else 50,
 )
 hypothesis.settings.load_profile("untimed")
 
+TRAPS = pytest.StashKey[needs.Traps]()
 LEFT_OUT = pytest.StashKey[dict[str, int]]()
 """How many tests were left out, by what would bring them in."""
 
@@ -42,7 +48,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_out: dict[str, int] = {}
     kept = []
     for item in items:
-        if need := _unmet_need(item):
+        if need := needs.unmet(item):
             left_out[need] = left_out.get(need, 0) + 1
         else:
             kept.append(item)
@@ -54,6 +60,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = kept
 
 
+def pytest_collection_finish() -> None:
+    """Look for garbage seldom: what was imported is none, and to see that took a fifth of the tests' time."""
+    gc.freeze()
+    gc.set_threshold(50_000)
+
+
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
@@ -63,29 +75,54 @@ def pytest_terminal_summary(
         terminalreporter.write_line("Tests left out: " + "; ".join(parts) + ".")
 
 
-def _unmet_need(item: pytest.Item) -> str | None:
-    if item.get_closest_marker("soak") and not os.environ.get("JOBFERRY_SOAK"):
-        return "take long (`make soak` runs them)"
-    if marker := item.get_closest_marker("kube"):
-        for version in (assets.CURRENT, *marker.args):
-            if assets.missing(version):
-                return _without(version)
-    return None
+def pytest_configure(config: pytest.Config) -> None:
+    """Set traps for tests that use what they do not say they need."""
+    config.stash[TRAPS] = needs.Traps()
 
 
-def _without(version: str) -> str:
-    command = assets.command_for(version)
-    need = f"need Kubernetes {version} (`{command}` gets it)"
-    if os.environ.get("JOBFERRY_REQUIRE_KUBE") and version not in assets.SKEW:
-        raise pytest.UsageError(
-            f"JOBFERRY_REQUIRE_KUBE is set, but there are tests that {need}"
-        )
-    return need
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Remove the traps."""
+    config.stash[TRAPS].remove()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Hide from a test what it does not say it needs."""
+    with item.config.stash[TRAPS].around(item):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
+    """Fail a test whose fixtures need what it does not say."""
+    try:
+        yield
+    finally:
+        item.config.stash[TRAPS].check(item)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    """Fail a test that needs what it does not say."""
+    try:
+        yield
+    finally:
+        item.config.stash[TRAPS].check(item)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(request: pytest.FixtureRequest) -> Generator[None, object, object]:
+    """Keep an eye on fixtures that start real programs."""
+    traps = request.config.stash[TRAPS]
+    before = traps.started
+    value = yield
+    traps.made(value, before)
+    return value
 
 
 def _leave_fixtures_untimed(item: pytest.Item) -> None:
     """Time the test alone: a control plane that is started for the first test has its own limit."""
-    if item.get_closest_marker("kube") and not item.get_closest_marker("timeout"):
+    if needs.may_be_real(item) and not item.get_closest_marker("timeout"):
         item.add_marker(pytest.mark.timeout(func_only=True))
 
 
@@ -97,13 +134,21 @@ def _end_when_overdue(item: pytest.Item) -> None:
     marker = item.get_closest_marker("timeout")
     general = item.config.getoption("timeout") or item.config.getini("timeout")
     limit = float(marker.args[0] if marker and marker.args else general)
-    # Long before pytest-timeout: its signal, in the middle of our own timer, would be the end of both.
-    item.add_marker(pytest.mark.timeout(3 * limit, func_only=True), append=False)
+    if not limit:
+        return
+    # What cannot even be cancelled is the end of the whole run: that is better than none.
+    last = pytest.mark.timeout(3 * limit, method="thread", func_only=True)
+    item.add_marker(last, append=False)
 
     @functools.wraps(function)
     async def limited(*args: object, **kwargs: object) -> None:
-        async with asyncio.timeout(limit or None):
-            await function(*args, **kwargs)
+        told = f"{item.nodeid} cannot be ended\n"
+        telling = asyncio.get_running_loop().call_later(2 * limit, sys.stderr.write, told)
+        try:
+            async with asyncio.timeout(limit):
+                await function(*args, **kwargs)
+        finally:
+            telling.cancel()
 
     item.obj = limited
 

@@ -1,13 +1,11 @@
-"""One run of the fuzzer: requests at random until time is up, and checks of what they left behind."""
+"""One run of the fuzzer: a number of requests at random, and checks of what they left behind."""
 
-import asyncio
 from dataclasses import dataclass
 from functools import partial
 from random import Random
 from typing import Any
 from urllib.parse import quote
 
-from jobferry.clock import Seconds
 from jobferry.objects import Obj
 from tests.api import fuzz_definitions, fuzz_requests
 from tests.api.fuzz_patches import APPLY, MERGE
@@ -18,7 +16,6 @@ from tests.api.fuzz_requests import (
     PARTIAL_LIST,
     STORED,
     TABLE,
-    YAML,
     Kind,
     World,
 )
@@ -47,11 +44,9 @@ class Run:
             body = dumps({"metadata": {"name": name}})
             await self.fuzzed.ask(Ask("POST", path, body, (("Content-Type", JSON),)))
 
-    async def go_on(self, seconds: Seconds) -> None:
-        """Ask for this long; now and then look at everything and make room."""
-        loop = asyncio.get_running_loop()
-        end = loop.time() + seconds
-        while loop.time() < end and len(self.fuzzed.wrong) < 25:
+    async def go_on(self, requests: int) -> None:
+        """Ask so often; now and then look at everything and make room."""
+        while self.asked < requests and len(self.fuzzed.wrong) < 25:
             if self.asked % 60 == 0:
                 await self._define()
             await self.step(fuzz_requests.request(self.world))
@@ -105,7 +100,7 @@ class Run:
         """Whatever is stored can be read in all forms and written again as it is."""
         for kind in (*STORED, *self.world.custom):
             path = kind.path().replace(f"/namespaces/{NAMESPACE}", "")
-            for form in (JSON, TABLE, PARTIAL_LIST, YAML):
+            for form in (JSON, TABLE, PARTIAL_LIST):
                 reply = await self.fuzzed.ask(Ask("GET", path, b"", (("Accept", form),)))
                 self._expect(reply, (200, 404), f"list {path} {form}")
             reply = await self.fuzzed.ask(Ask("GET", kind.path()))

@@ -207,8 +207,6 @@ SPECS: dict[str, Obj] = {
                     "pod.beta.kubernetes.io/init-containers": "[]",
                     "scheduler.alpha.kubernetes.io/critical-pod": "",
                     "controller.kubernetes.io/pod-deletion-cost": "+1",
-                    "seccomp.security.alpha.kubernetes.io/pod": "none",
-                    "container.apparmor.security.beta.kubernetes.io/main": "x",
                 }
             }
         }

@@ -27,11 +27,6 @@ spec:
         command: [sleep, "1"]
         env: [{name: A, value: b}]
         resources: {requests: {cpu: 100m, memory: 1Gi}, limits: {memory: 2Gi}}
----
-apiVersion: v1
-kind: Service
-metadata: {name: several, labels: {app: several}}
-spec: {ports: [{port: 80, name: web}], clusterIP: None}
 """
 
 SEVERAL_CHANGED = SEVERAL.replace("parallelism: 2", "parallelism: 5").replace(

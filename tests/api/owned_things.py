@@ -10,9 +10,9 @@ from jobferry.localkube.apiserver.managed.endpoint import Endpoint
 from jobferry.localkube.apiserver.shapes import (
     ANYTHING,
     LEAF,
-    SET,
     Leaf,
     ListMap,
+    SetOf,
     Shape,
     Struct,
 )
@@ -29,8 +29,8 @@ SPEC = Struct(
     {
         "byName": ListMap(("name",), ITEM),
         "byTwo": ListMap(("name", "port"), ITEM, {"port": 80}),
-        "set": SET,
-        "numbers": SET,
+        "set": SetOf(),
+        "numbers": SetOf(),
         "atomicList": Leaf(inner=ListMap((), Leaf("string"))),
         "atomicMap": Leaf(inner=Struct({}, Leaf("string"))),
         "atomicStruct": Leaf(inner=Struct({"x": Leaf("numeric"), "y": Leaf("string")})),

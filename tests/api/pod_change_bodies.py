@@ -75,16 +75,6 @@ POD_UPDATES: dict[str, tuple[Obj, Obj]] = {
         {},
         {"metadata": {"annotations": {"kubernetes.io/config.mirror": "x"}}},
     ),
-    "AppArmor annotation": (
-        {},
-        {
-            "metadata": {
-                "annotations": {
-                    "container.apparmor.security.beta.kubernetes.io/main": "unconfined"
-                }
-            }
-        },
-    ),
     "status is ignored": ({}, {"status": {"phase": "Failed"}}),
 }
 """Changes (merge patches) of a pod whose spec is the plainest with a few members besides."""

@@ -1,11 +1,9 @@
 """Changes of small kinds, through their main and their status endpoints."""
 
 from jobferry.objects import Obj
-from tests.api.small_kinds_bodies import CLAIM, INVOLVED, NEW, PORT, SOURCE, TAINT
+from tests.api.small_kinds_bodies import CLAIM, INVOLVED, NEW, SOURCE, TAINT
 
 LOCKED = {"immutable": True, "data": {"a": "YQ=="}}
-BALANCED = {"type": "LoadBalancer", "ports": [{"port": 80, "nodePort": 31080}]}
-FIXED = {"clusterIP": "10.0.0.200", "ports": [PORT]}
 BOUND = {"status": {"phase": "Bound", "capacity": {"storage": "1Gi"}}}
 UPDATED: list[tuple[str, Obj, Obj]] = [
     ("config_map", {"data": {"a": "b"}}, {"data": {"a": "c", "a/b": "x"}}),
@@ -48,19 +46,6 @@ UPDATED: list[tuple[str, Obj, Obj]] = [
         *("new_event", {**NEW, "related": {"kind": "K"}}),
         {"related": None, "series": {"count": 2, "lastObservedTime": NEW["eventTime"]}},
     ),
-    ("service", {"spec": FIXED}, {"spec": {"ports": [{"port": 81}]}}),
-    ("service", {"spec": FIXED}, {"spec": {"clusterIP": "10.0.0.201"}}),
-    ("service", {"spec": FIXED}, {"spec": {"clusterIP": None, "clusterIPs": None}}),
-    ("service", {"spec": FIXED}, {"spec": {"clusterIPs": ["10.0.0.201"]}}),
-    ("service", {"spec": FIXED}, {"spec": {"ipFamilies": ["IPv6"]}}),
-    ("service", {"spec": FIXED}, {"spec": {"type": "ExternalName", "externalName": "a.b"}}),
-    ("service", {"spec": FIXED}, {"spec": {"selector": {"a": "b"}, "sessionAffinity": "Odd"}}),
-    ("service", {"spec": {"clusterIP": "None"}}, {"spec": {"selector": {"a": "b"}}}),
-    ("service", {"spec": {"clusterIP": "None"}}, {"spec": {"ports": [PORT]}}),
-    ("service", {"spec": BALANCED}, {"spec": {"type": "ClusterIP"}}),
-    ("service", {"spec": BALANCED}, {"spec": {"type": "NodePort"}}),
-    ("service", {"spec": BALANCED}, {"spec": {"loadBalancerClass": "example.com/a"}}),
-    ("service", {"spec": BALANCED}, {"spec": {"ports": [{"port": 81}]}}),
     ("claim", {"spec": CLAIM}, {"metadata": {"labels": {"a": "b"}}}),
     ("claim", {"spec": CLAIM}, {"spec": {"volumeName": "v", "storageClassName": "s"}}),
     ("claim", {"spec": CLAIM}, {"status": {"phase": "Bound"}}),
@@ -74,23 +59,6 @@ STATUS_UPDATED: list[tuple[str, Obj, Obj]] = [
     ("node", {}, {"status": {"addresses": [{"type": "InternalIP", "address": "a"}] * 2}}),
     ("node", {}, {"status": {"capacity": {"pods": "1500m"}}}),
     ("node", {}, {"status": {"capacity": {"cpu": "2"}}, "spec": {"unschedulable": True}}),
-    (
-        "service",
-        {"spec": FIXED},
-        {"status": {"loadBalancer": {"ingress": [{"ip": "1.2.3.4"}]}}},
-    ),
-    (
-        *("service", {"spec": BALANCED}),
-        {"status": {"loadBalancer": {"ingress": [{"ip": "x"}, {"hostname": "1.2.3.4"}]}}},
-    ),
-    (
-        *("service", {"spec": BALANCED}),
-        {"status": {"loadBalancer": {"ingress": [{"ip": "1.2.3.4"}, {"hostname": "a.b"}]}}},
-    ),
-    (
-        *("service", {"spec": BALANCED}),
-        {"status": {"loadBalancer": {"ingress": [{"ip": "001.2.3.4"}]}}},
-    ),
     ("claim", {"spec": CLAIM}, {"status": {"allocatedResources": {"storage": "-5"}}}),
     ("claim", {"spec": CLAIM}, {"status": {"allocatedResources": {"cpu": "1"}}}),
     ("claim", {"spec": CLAIM}, {"status": {"allocatedResourceStatuses": {"storage": "Big"}}}),

@@ -36,14 +36,14 @@ def created(kind: Kind, body: Obj, namespace: str) -> Ended:
     if kind.namespaced:
         obj["metadata"].setdefault("namespace", namespace)
     obj["metadata"] |= {"uid": "u", "creationTimestamp": "2026-01-01T00:00:00Z"}
-    early = kind.strategy.prepare_create(obj) or ()
+    kind.strategy.prepare_create(obj)
     name = obj["metadata"].get("name", "")
     found = [*kind.strategy.validate_create(obj)] or [
         *metadata.common_create_problems(obj, namespaced=kind.namespaced)
     ]
     if found:
         return _refused(kind, name, found)
-    return Ended(201, obj, (*early, *kind.strategy.warn_create(obj)))
+    return Ended(201, obj, tuple(kind.strategy.warn_create(obj)))
 
 
 def updated(kind: Kind, body: Obj, old: Obj, strategy: Strategy | None = None) -> Ended:

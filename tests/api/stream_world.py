@@ -16,9 +16,10 @@ import orjson
 from websockets.asyncio.client import ClientConnection, connect
 
 from jobferry.clock import SystemClock
-from jobferry.localkube.apiserver import inside
+from jobferry.localkube.apiserver import own_writes
 from jobferry.localkube.apiserver.nodes import Nodes
 from jobferry.localkube.apiserver.server import Server, Settings, serve
+from jobferry.localkube.apiserver.timeouts import TIMEOUTS, Timeouts
 from jobferry.objects import Obj
 from jobferry.testing import assets
 from jobferry.testing.fake_node import FakeNode
@@ -52,7 +53,7 @@ class World:
     async def create(self, plural: str, obj: Obj) -> None:
         """Create an object of the core group."""
         resource = self.server.backend.registry.get("", "v1", plural)
-        await inside.create(self.server.backend, resource, obj)
+        await own_writes.create(self.server.backend, resource, obj)
 
     async def pod(self, name: str, *containers: str, node: str = "here", **labels: str) -> None:
         """Create a pod with containers (`main` if none is named) on a node."""
@@ -128,12 +129,15 @@ class World:
 
 
 @asynccontextmanager
-async def stream_world(folder: Path) -> AsyncIterator[World]:
+async def stream_world(folder: Path, timeouts: Timeouts = TIMEOUTS) -> AsyncIterator[World]:
     """Run a server with a node."""
     clock, nodes = SystemClock(), Nodes()
     node = FakeNode(clock)
     settings = Settings(
-        folder=folder, in_memory=True, without_plugins=frozenset({"ServiceAccount"})
+        folder=folder,
+        in_memory=True,
+        without_plugins=frozenset({"ServiceAccount"}),
+        timeouts=timeouts,
     )
     async with serve(settings, clock, nodes) as server:
         kubeconfig = folder / "admin.kubeconfig"

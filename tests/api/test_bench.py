@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import apiserver_report, dispatch_report, report, scale_report
+from bench import apiserver_report, cluster_report, dispatch_report, report, scale_report
 
 pytestmark = [pytest.mark.kube, pytest.mark.timeout(300)]
 
@@ -45,3 +45,9 @@ def test_the_api_server_bench_prints_a_table_of_what_it_measured() -> None:
     table = printed("bench.apiserver")
 
     assert all(title in table for title in apiserver_report.MEASURES.values()), table
+
+
+def test_the_cluster_bench_prints_a_table_of_what_it_measured() -> None:
+    table = printed("bench.cluster")
+
+    assert all(title in table for title in cluster_report.MEASURES.values())

@@ -60,6 +60,7 @@ async def kubectl(plane: ControlPlane, *arguments: str) -> str:
     return re.sub(" +", " ", printed.decode())
 
 
+@pytest.mark.kube
 async def test_kubectl_describes_a_job_with_its_events_and_how_often_they_were(
     plane: ControlPlane, cluster: Client, namespace: str
 ) -> None:
@@ -80,6 +81,7 @@ async def test_kubectl_describes_a_job_with_its_events_and_how_often_they_were(
     assert re.search(r"\(x3 over \d+s\) Warning Unreachable Job/train", listed)
 
 
+@pytest.mark.kube
 async def test_kubectl_describes_a_node_with_its_events(
     plane: ControlPlane, cluster: Client
 ) -> None:

@@ -110,16 +110,6 @@ def test_a_pod_is_created_or_refused_alike(server: RawHttp, name: str) -> None:
     assert_created_alike(server, POD, named({"metadata": {}, "spec": spec}))
 
 
-@pytest.mark.parametrize("profile", ["unconfined", "runtime/default", "localhost/x", "odd"])
-def test_an_old_annotation_about_app_armor_is_warned_of_alike(
-    server: RawHttp, profile: str
-) -> None:
-    key = "container.apparmor.security.beta.kubernetes.io/main"
-    whole = plain_pod(securityContext={"appArmorProfile": {"type": "RuntimeDefault"}})
-    whole["metadata"]["annotations"] = {key: profile}
-    assert_created_alike(server, POD, named(whole))
-
-
 @pytest.mark.parametrize("name", [name for name, _ in cronjobs()])
 def test_a_cronjob_is_created_or_refused_alike(server: RawHttp, name: str) -> None:
     assert_created_alike(server, CRON_JOB, named(dict(cronjobs())[name]))

@@ -14,7 +14,7 @@ from jobferry.kube import kubeconfig
 from jobferry.testing import assets
 from jobferry.testing.control_plane import ControlPlane
 
-pytestmark = pytest.mark.api
+pytestmark = pytest.mark.kube
 
 
 def write(path: Path, content: str | bytes) -> str:

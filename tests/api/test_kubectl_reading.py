@@ -24,7 +24,7 @@ def filled(kubectls: Kubectls) -> Kubectls:
 def test_objects_are_listed_in_tables(filled: Kubectls) -> None:
     """The columns of every kind, narrow and wide."""
     assert filled.same("get jobs").lines[0] == "NAME  STATUS  COMPLETIONS  DURATION  AGE"
-    kinds = "jobs,cronjobs,pods,services,configmaps,secrets,serviceaccounts,events"
+    kinds = "jobs,cronjobs,pods,configmaps,secrets,serviceaccounts,events"
     filled.script(
         f"get {kinds}",
         f"get {kinds} -o wide",
@@ -58,7 +58,7 @@ def test_objects_are_listed_of_all_namespaces(filled: Kubectls) -> None:
     )
 
 
-@pytest.mark.parametrize("kind", ["job", "cronjob", "pod", "service", "configmap", "secret"])
+@pytest.mark.parametrize("kind", ["job", "cronjob", "pod", "configmap", "secret"])
 @pytest.mark.parametrize("form", ["yaml", "json"])
 def test_objects_are_shown_whole(filled: Kubectls, kind: str, form: str) -> None:
     """All that is stored, and who owns it."""
@@ -148,7 +148,7 @@ def test_objects_are_described(filled: Kubectls) -> None:
         "create rolebinding readers --role=reader --serviceaccount=default:default --user=joe",
     )
     assert "Parallelism:  2" in filled.same("describe job several").out
-    kinds = ("cronjob", "pod", "service", "configmap", "secret", "serviceaccount", "quota")
+    kinds = ("cronjob", "pod", "configmap", "secret", "serviceaccount", "quota")
     filled.script(
         *(
             f"describe {kind}"

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jobferry.clock import SystemClock
-from jobferry.core import legal, status, times
+from jobferry.core import legal, status
 from jobferry.core.base import Base
 from jobferry.kinds import job
 from jobferry.kube import errors
@@ -19,6 +19,7 @@ from jobferry.kube.client import Client, connect
 from jobferry.kube.resources import JOBS
 from jobferry.objects import Obj, merge_patch
 from jobferry.objects.indexes import IndexSet
+from jobferry.objects.times import timestamp
 from jobferry.testing import assets
 from jobferry.testing.control_plane import ControlPlane
 
@@ -68,7 +69,7 @@ specs = st.builds(
 # -- what may happen to it ----------------------------------------------------------------------
 
 counts = st.integers(0, 9)
-moments = st.integers(-600, 600).map(lambda off: times.text(NOW + timedelta(seconds=off)))
+moments = st.integers(-600, 600).map(lambda off: timestamp(NOW + timedelta(seconds=off)))
 index_texts = st.integers(0, 255).map(
     lambda bits: str(IndexSet.of(n for n in range(8) if bits >> n & 1)) or "1-"
 )
@@ -287,7 +288,7 @@ def true(*types: str) -> Obj:
 
 
 def at(seconds: int) -> str:
-    return times.text(NOW + timedelta(seconds=seconds))
+    return timestamp(NOW + timedelta(seconds=seconds))
 
 
 def says(*parts: Obj, **members: object) -> Says:

@@ -10,7 +10,7 @@ from jobferry.clock import SystemClock
 from jobferry.kube import errors
 from jobferry.kube.calls import PatchKind, Scope
 from jobferry.kube.client import Client, connect
-from jobferry.kube.resources import JOBS, NAMESPACES, Resource
+from jobferry.kube.resources import CRDS, JOBS, NAMESPACES, Resource
 from jobferry.objects import Obj, conditions
 from jobferry.testing import assets
 from jobferry.testing.component import free_port
@@ -26,13 +26,6 @@ CRON_JOBS = Resource("batch", "v1", "cronjobs", "CronJob")
 QUOTAS = Resource("", "v1", "resourcequotas", "ResourceQuota")
 ACCOUNTS = Resource("", "v1", "serviceaccounts", "ServiceAccount")
 EVENTS = Resource("events.k8s.io", "v1", "events", "Event")
-CRDS = Resource(
-    "apiextensions.k8s.io",
-    "v1",
-    "customresourcedefinitions",
-    "CustomResourceDefinition",
-    namespaced=False,
-)
 JOB_SETS = Resource("jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet")
 
 CONTROLLERS = (
@@ -51,6 +44,7 @@ def local() -> Iterator[ControlPlane]:
     plane = ControlPlane(
         version=assets.LOCALKUBE,
         controllers=CONTROLLERS,
+        kube_controllers=True,
         scheduler=True,
         # All of admission, now that a controller makes service accounts.
         api_server_flags=("--disable-admission-plugins=",),

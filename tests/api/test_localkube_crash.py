@@ -23,7 +23,7 @@ async def namespace_ids(way: Way) -> dict[str, str]:
 @pytest.mark.parametrize(
     "kills",
     [
-        pytest.param(20, marks=pytest.mark.timeout(180)),
+        pytest.param(10, marks=pytest.mark.timeout(180)),
         pytest.param(200, marks=[pytest.mark.soak, pytest.mark.timeout(3600)]),
     ],
 )

@@ -13,10 +13,10 @@ import pytest
 from jobferry.clock import SystemClock, sleep
 from jobferry.localkube.apiserver.requests import body as bodies
 from jobferry.localkube.apiserver.server import Settings, serve
-from jobferry.localkube.apiserver.serving import app as serving
 from jobferry.localkube.apiserver.serving import listener
 from jobferry.localkube.apiserver.serving.limits import Room
 from jobferry.localkube.apiserver.storage.watch import MOST_BYTES
+from jobferry.localkube.apiserver.timeouts import Timeouts
 from jobferry.testing import assets
 from jobferry.testing.clock import ManualClock
 from jobferry.testing.control_plane import ControlPlane
@@ -28,6 +28,7 @@ from tests.api.fuzz_wire import Place
 JSON = (("Content-Type", "application/json"),)
 MAPS = "/api/v1/namespaces/default/configmaps"
 CLOCK = SystemClock()
+SOON = Timeouts(head=0.2)
 
 
 @pytest.fixture
@@ -110,19 +111,15 @@ async def test_a_head_over_1_mib_is_refused(fuzzed: FuzzServer) -> None:
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET / HT", b"GET /healthz HTTP/1.1\r\nHost: x\r\n"])
-async def test_half_a_head_and_silence_end_the_connection(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sent: bytes
-) -> None:
-    monkeypatch.setattr(listener, "HEAD_WITHIN", 0.2)
-    async with fuzz_server.running(tmp_path) as fuzzed:
+async def test_half_a_head_and_silence_end_the_connection(tmp_path: Path, sent: bytes) -> None:
+    async with fuzz_server.running(tmp_path, timeouts=SOON) as fuzzed:
         assert await say(place(fuzzed), sent) == b""
 
 
 async def test_half_a_second_request_and_silence_end_the_connection(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(listener, "HEAD_WITHIN", 0.2)
-    async with fuzz_server.running(tmp_path) as fuzzed:
+    async with fuzz_server.running(tmp_path, timeouts=SOON) as fuzzed:
         first = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
         heard = await say(place(fuzzed), first, b"GET / HTTP/1.1\r\n")
         assert heard.startswith(b"HTTP/1.1 200 ")
@@ -130,10 +127,9 @@ async def test_half_a_second_request_and_silence_end_the_connection(
 
 
 async def test_a_watch_outlasts_the_time_for_heads(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(listener, "HEAD_WITHIN", 0.2)
-    async with fuzz_server.running(tmp_path) as fuzzed:
+    async with fuzz_server.running(tmp_path, timeouts=SOON) as fuzzed:
         heard = await say(place(fuzzed), head("GET", f"{MAPS}?watch=1&timeoutSeconds=1"))
         assert heard.endswith(b"0\r\n\r\n"), "it was cut off"
 
@@ -147,7 +143,7 @@ async def test_half_a_body_and_silence_end_the_request(tmp_path: Path) -> None:
         )
         while server.app._room.writes == Room().writes:
             await sleep(CLOCK, 0.01)
-        clock.advance(serving.BODY_WITHIN)
+        clock.advance(Timeouts().body)
         heard = await asking
         assert heard.startswith(b"HTTP/1.1 504 ")
         assert b'"reason":"Timeout"' in heard

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,23 +9,14 @@ import pytest
 from jobferry.clock import SystemClock
 from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client
-from jobferry.kube.in_process import InProcessTransport
-from jobferry.kube.resources import Resource
-from jobferry.localkube.apiserver.identity.user import MASTERS, User
-from jobferry.localkube.apiserver.server import Settings, serve
+from jobferry.kube.resources import CRDS, Resource
+from jobferry.localkube.in_process import in_process
 from jobferry.objects import Obj, conditions
 from jobferry.testing import assets
 from jobferry.testing.wait import until
 
 pytestmark = [pytest.mark.kube, pytest.mark.timeout(60)]
 
-CRDS = Resource(
-    "apiextensions.k8s.io",
-    "v1",
-    "customresourcedefinitions",
-    "CustomResourceDefinition",
-    namespaced=False,
-)
 PROJECTS = (
     "jobset",
     "kuberay",
@@ -40,13 +30,10 @@ PROJECTS = (
 
 
 @pytest.fixture
-async def client(tmp_path: Path) -> AsyncIterator[Client]:
+async def client() -> AsyncIterator[Client]:
     """Somebody who may do everything, in the process of the server."""
-    clock, admin = SystemClock(), User("admin", groups=(MASTERS,))
-    async with serve(Settings(folder=tmp_path, in_memory=True), clock) as server:
-        transport = InProcessTransport(server.app, clock, {"jobferry.user": admin})
-        async with Client(transport, name="localkube", clock=clock) as connected:
-            yield connected
+    async with in_process(SystemClock()) as cluster, cluster.client() as connected:
+        yield connected
 
 
 def definitions(project: str) -> list[Obj]:

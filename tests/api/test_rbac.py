@@ -45,7 +45,9 @@ def job(name: str, **spec: str) -> Obj:
 def ruled_plane(request: pytest.FixtureRequest) -> Iterator[ControlPlane]:
     """A hub that is its own worker, on which everything that we print was applied."""
     plane = ControlPlane(
-        version=request.param, controllers=["serviceaccount-token-controller"]
+        version=request.param,
+        controllers=["serviceaccount-token-controller"],
+        kube_controllers=True,
     ).start()
     for name in manifests.NAMES:
         kubectl(plane, "apply", "-f", "-", given=manifests.text(name))

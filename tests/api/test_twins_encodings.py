@@ -17,7 +17,14 @@ pytestmark = [pytest.mark.kube, pytest.mark.timeout(120)]
 DRY = {"dryRun": "All"}
 NOT_SERVED = (
     *("PodTemplate", "Deployment", "Ingress", "HorizontalPodAutoscaler"),
-    *("PersistentVolume", "ReplicationController", "DaemonSet", "ReplicaSet", "StatefulSet"),
+    *(
+        "Service",
+        "PersistentVolume",
+        "ReplicationController",
+        "DaemonSet",
+        "ReplicaSet",
+        "StatefulSet",
+    ),
     *("PodDisruptionBudget", "StorageClass", "CSIDriver", "CSINode", "CSIStorageCapacity"),
     *("VolumeAttachment", "ResourceClaim", "ResourceSlice", "DeviceClass", "ClusterRole"),
 )

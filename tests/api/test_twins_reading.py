@@ -248,7 +248,6 @@ async def test_every_page_may_have_another_selector(twins: Twins, place: str) ->
         f"{TABLE},application/json",
         "application/json;as=Odd;v=v1;g=meta.k8s.io,application/json",
         "application/json;as=Odd;v=v1;g=meta.k8s.io",
-        "application/yaml",
         "text/plain",
         "text/plain, */*",
         "*/*",

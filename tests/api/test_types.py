@@ -1,7 +1,6 @@
 """The types of built-in kinds beside a real API server: what it refuses, stores, sends and owns."""
 
 import os
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jobferry.localkube.apiserver.managed import footprints
+from jobferry.localkube.apiserver.openapi import documents
 from jobferry.localkube.apiserver.printing.catalog import columns_for
 from jobferry.localkube.apiserver.resource import VERBS, Resource, Subresource
 from jobferry.localkube.apiserver.status import StatusError
@@ -18,12 +18,10 @@ from jobferry.localkube.apiserver.strategy import Strategy
 from jobferry.localkube.apiserver.types import (
     codec,
     duplicates,
-    openapi,
     protobuf,
     schemas,
     shaping,
     tables,
-    titles,
 )
 from jobferry.objects import Obj
 from jobferry.testing.control_plane import ControlPlane
@@ -68,51 +66,6 @@ def test_a_body_is_refused_in_the_words_of_the_server(
     code, answer = server.send("POST", PLACES[kind][1], text.encode(), query=STRICT)
 
     assert (code, refusal(kind, text)) == (400, orjson.loads(answer)["message"])
-
-
-BODIES = [
-    *("[]", "5", "true", '"x"', '{"kind":5}', '{"apiVersion":5}', '{"apiVersion":["a"]}'),
-    *('{"apiVersion":"a/b/c"}', '{"kind":"Pod","apiVersion":"v1"}', '{"kind":"Foo"}'),
-    *(
-        '{"apiVersion":"apps/v1","kind":"Deployment"}',
-        '{"apiVersion":"batch/v2"}',
-        '{"Kind":"x"}',
-    ),
-    *('{"apiVersion":"batch/v1","kind":"CronJob"}', '{"apiVersion":"foo/v1","kind":"Job"}'),
-    *('{"apiVersion":"v1","kind":"DeleteOptions"}', '{"kind":"Job","kind":"Pod"}'),
-]
-
-
-@pytest.mark.parametrize("text", BODIES)
-def test_a_body_that_is_something_else_is_refused_as_the_server_does(
-    server: Wire, text: str
-) -> None:
-    _, answer = server.send("POST", PLACES["Job"][1], text.encode(), query=STRICT)
-    message = orjson.loads(answer)["message"]
-    # Built from modules, the server does not know the name of its scheme.
-    theirs = re.sub(r'in scheme "[^"]*"', titles.SCHEME, message)
-
-    assert titled(text) == theirs
-
-
-def titled(text: str) -> str:
-    try:
-        titles.check(*titles.read(orjson.loads(text)), "batch/v1", "Job")
-    except titles.Unreadable as error:
-        shown = text if text.startswith("{") else text.encode().hex()
-        return f"the object provided is unrecognized (must be of type Job): {error} ({shown})"
-    except StatusError as error:
-        return str(error)
-    return ""
-
-
-def test_an_event_of_the_other_group_is_of_another_version(server: Wire) -> None:
-    body = b'{"apiVersion":"events.k8s.io/v1","kind":"Event"}'
-    code, answer = server.send("POST", "/api/v1/namespaces/default/events", body)
-
-    with pytest.raises(StatusError) as refused:
-        titles.check("events.k8s.io/v1", "Event", "v1", "Event")
-    assert (code, orjson.loads(answer)["message"]) == (400, str(refused.value))
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -372,9 +325,9 @@ def operations(document: Obj) -> dict[tuple[str, str], Any]:
 
 @pytest.mark.parametrize("served", SERVED, ids=lambda served: served.plural)
 def test_the_operations_are_those_of_the_server(server: Wire, served: Resource) -> None:
-    path = openapi.path_of(served.group, served.version)
+    path = documents.path_of(served.group, served.version)
     theirs = operations(orjson.loads(server.send("GET", f"/openapi/v3/{path}")[1]))
-    ours = operations(orjson.loads(openapi.document(served.group, served.version, [served])))
+    ours = operations(orjson.loads(documents.document(served.group, served.version, [served])))
     # Its own parameters come from a type of options that we have no table of.
     ours = {key: value for key, value in ours.items() if not key[0].endswith("/log")}
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import orjson
-import yaml
 
 from jobferry.kube.wire import Answer
 from jobferry.objects import Obj
@@ -25,6 +24,13 @@ _PATCHED = re.compile(r'(?<=patch: Invalid value: )(?=")|(?<=^Invalid value: )(?
 _DIFF = re.compile(r"\n@@ .*", re.DOTALL)
 _CEL_TYPE = re.compile(r"selfType\d+(?:\.[\w@]+)*")
 _NOTICE = re.compile("there is no network here|nothing acts on")
+_UNSAID = re.compile(
+    r"^.(?:[\w.]*template\.)?(?:volume |metadata\.annotations|spec\.(?:podCIDRs|externalID"
+    r"|containers|initContainers|volumes|nodeSelector|affinity|topologySpreadConstraints"
+    r"|hostAliases|imagePullSecrets|overhead|terminationGracePeriodSeconds|dnsConfig)\b"
+    r"|status\.(?:podIPs|hostIPs)\b)"
+)
+"""What only a real server warns of: old or odd fields of pods and nodes."""
 _TEXTS = {"resourceVersion": "VERSION", "continue": "TOKEN", "serverAddress": "ADDRESS"}
 
 
@@ -34,7 +40,8 @@ class Seen:
 
     code: int
     body: Any
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[str, ...] | None = ()
+    """None: there was one that we do not give; of several headers only the last is known."""
     content_type: str = ""
     retry_after: str = ""
 
@@ -51,14 +58,11 @@ def seen(answer: Answer, *, any_order: bool = False) -> Seen:
     if any_order:
         warnings = tuple(sorted(warnings))
         _sort_causes(body)
-    return Seen(
-        answer.code, body, warnings, content_type, answer.headers.get("retry-after", "")
-    )
+    said = None if any(map(_UNSAID.search, warnings)) else warnings
+    return Seen(answer.code, body, said, content_type, answer.headers.get("retry-after", ""))
 
 
 def _body(body: bytes, content_type: str) -> Any:
-    if "yaml" in content_type:
-        return masked(yaml.safe_load(body))
     if "json" not in content_type or not body:
         return body.decode(errors="replace")
     if b"\n{" in body and body.endswith(b"\n") and not body.startswith(b"{\n"):
@@ -148,7 +152,9 @@ def answers_differ(theirs: Seen, mine: Seen) -> Iterator[str]:
         yield f"theirs: {theirs.code} {_gist(theirs.body)}"
         yield f"ours:   {mine.code} {_gist(mine.body)}"
         return
-    for name in ("code", "warnings", "content_type", "retry_after", "body"):
+    if theirs.warnings is not None:
+        yield from differences(theirs.warnings, mine.warnings, "warnings")
+    for name in ("code", "content_type", "retry_after", "body"):
         yield from differences(getattr(theirs, name), getattr(mine, name), name)
 
 

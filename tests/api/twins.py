@@ -84,9 +84,10 @@ class Differences:
     def note(self, about: str, theirs: Seen, mine: Seen) -> None:
         """Compare two answers."""
         self.compared += 1
-        self.last_was_same = theirs == mine
-        if not self.last_was_same:
-            lines = "\n    ".join(answers_differ(theirs, mine))
+        differing = list(answers_differ(theirs, mine))
+        self.last_was_same = not differing
+        if differing:
+            lines = "\n    ".join(differing)
             self.found.append(f"{about}\n    {lines}")
 
     def take_back(self) -> None:

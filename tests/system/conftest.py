@@ -10,16 +10,26 @@ import pytest
 from jobferry import log
 from jobferry.kube.resources import NAMESPACES
 from tests.system import audit
-from tests.system.fleet import NAMES, Fleet
+from tests.system.fleet import IS_CHOSEN, IS_REAL, NAMES, Fleet
 from tests.system.lab import Lab
+from tests.system.one_process import one_process
+from tests.system.processes import Processes
 from tests.system.world import World
 
 
+@pytest.fixture(scope="session", autouse=True)
+def facts(request: pytest.FixtureRequest) -> None:
+    """Show with a test that failed what the dispatcher did, and why."""
+    logging.getLogger("jobferry").setLevel(logging.INFO)
+    plugin = request.config.pluginmanager.get_plugin("logging-plugin")
+    assert plugin is not None
+    plugin.report_handler.setFormatter(log.HumanFormatter())
+
+
 @pytest.fixture(scope="session")
-def running_fleet(request: pytest.FixtureRequest) -> Iterator[Fleet]:
+def running_fleet() -> Iterator[Fleet]:
     """Three clusters and a dispatcher, for the whole session."""
-    _show_facts(request.config)
-    fleet = Fleet()
+    fleet = Processes()
     fleet.start()
     try:
         yield fleet
@@ -29,10 +39,22 @@ def running_fleet(request: pytest.FixtureRequest) -> Iterator[Fleet]:
 
 
 @pytest.fixture
-def fleet(running_fleet: Fleet) -> Iterator[Fleet]:
+async def fleet(request: pytest.FixtureRequest) -> AsyncIterator[Fleet]:
     """The fleet, which still runs when the test is over."""
-    yield running_fleet
-    running_fleet.check()
+    if _needs_processes(request.node):
+        shared: Fleet = request.getfixturevalue("running_fleet")
+        yield shared
+        shared.check()
+    else:
+        async with one_process() as own:
+            yield own
+            audit.check(own)
+
+
+def _needs_processes(item: pytest.Item) -> bool:
+    """Tell whether the clusters must be processes, real ones or localkube."""
+    marker = item.get_closest_marker("fleet")
+    return IS_REAL or IS_CHOSEN or marker is None or "processes" in marker.args
 
 
 @pytest.fixture
@@ -53,14 +75,6 @@ async def lab(fleet: Fleet) -> AsyncIterator[Lab]:
         world = await _world(stack, fleet, hub="west", workers=roles)
         lab = await stack.enter_async_context(Lab(fleet, world, roles))
         yield lab
-
-
-def _show_facts(config: pytest.Config) -> None:
-    """Show with a test that failed what the dispatcher did, and why."""
-    logging.getLogger("jobferry").setLevel(logging.INFO)
-    plugin = config.pluginmanager.get_plugin("logging-plugin")
-    assert plugin is not None
-    plugin.report_handler.setFormatter(log.HumanFormatter())
 
 
 async def _world(

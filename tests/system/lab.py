@@ -7,16 +7,15 @@ from typing import Any, Self
 
 from jobferry.kube import errors
 from jobferry.kube.calls import Scope
-from jobferry.kube.client import Client, connect
+from jobferry.kube.client import Client
 from jobferry.kube.resources import SECRETS
 from jobferry.objects import Obj
 from jobferry.runtime import supervise
 from jobferry.settings import Lease, Settings
 from jobferry.testing.control_plane import ControlPlane
 from jobferry.workers.resource import WORKERS
-from tests.system.fleet import DISPATCHER, SYSTEM, WORKER, Fleet, add_worker, dispatch
+from tests.system.fleet import DISPATCHER, SYSTEM, WORKER, Fleet, Network, add_worker
 from tests.system.jobs import Holds, ready
-from tests.system.proxy import Proxy
 from tests.system.world import World, named, until_one
 
 BRISK = Lease(duration=2, deadline=1.5, retry=0.3)
@@ -30,13 +29,13 @@ class Lab:
         self.fleet = fleet
         self.world = world
         self.clusters = dict(clusters)
-        self.proxies: dict[str, Proxy] = {}
+        self.proxies: dict[str, Network] = {}
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
         for name, cluster in self.clusters.items():
-            url = self.fleet.planes[cluster].url
-            self.proxies[name] = await self._stack.enter_async_context(Proxy(url))
+            network = self.fleet.network(self.fleet.planes[cluster].url)
+            self.proxies[name] = await self._stack.enter_async_context(network)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -59,7 +58,7 @@ class Lab:
 
     def connect(self, plane: ControlPlane) -> Client:
         """Return a client of a cluster that is not of the fleet."""
-        return connect(plane.access(), name="extra", clock=self.world.hub.clock)
+        return self.fleet.connect(plane.access(), "extra")
 
     async def add_worker(self, name: str, **spec: Any) -> None:
         """Create the Worker of that name, on the lab's hub."""
@@ -93,14 +92,14 @@ class Lab:
             tasks.start("dispatcher", lambda: self.replica(**changes))
             yield
 
-    async def replica(self, *, network: Proxy | None = None, **changes: Any) -> None:
+    async def replica(self, *, network: Network | None = None, **changes: Any) -> None:
         """Run a dispatcher until cancelled; `network` is between it and the hub."""
         access = self.fleet.planes["west"].access(DISPATCHER)
         if network is not None:
             access = replace(access, server=replace(access.server, url=network.url))
-        async with connect(access, name="west", clock=self.world.hub.clock) as hub:
-            await dispatch(hub, replace(Settings(), **changes))
+        async with self.fleet.connect(access, "west") as hub:
+            await self.fleet.dispatch(hub, replace(Settings(), **changes))
 
-    def network(self) -> Proxy:
+    def network(self) -> Network:
         """Return a network to the hub that can be cut."""
-        return Proxy(self.fleet.planes["west"].url)
+        return self.fleet.network(self.fleet.planes["west"].url)

@@ -15,7 +15,15 @@ from jobferry.objects import Obj
 from jobferry.testing.certificates import Authority
 from jobferry.testing.control_plane import JOB_CONTROLLERS, ControlPlane
 from jobferry.workers.resource import WORKERS
-from tests.system.fleet import RESOURCES, SYSTEM, WORKER, add_worker, prepare, secret
+from tests.system.fleet import (
+    HUB_VERSION,
+    RESOURCES,
+    SYSTEM,
+    WORKER,
+    add_worker,
+    prepare,
+    secret,
+)
 from tests.system.impostor import LONG_AGO, authority, changed, granted, impostor, user
 from tests.system.jobs import (
     FOREVER,
@@ -33,7 +41,7 @@ from tests.system.jobs import (
 from tests.system.lab import Lab
 from tests.system.proxy import LOOPBACK
 
-pytestmark = pytest.mark.kube
+pytestmark = pytest.mark.fleet("processes")
 
 
 def is_connected_but(reason: str) -> Holds:
@@ -50,6 +58,13 @@ async def replace_secret(lab: Lab, name: str, data: Obj) -> None:
 async def renew(lab: Lab, name: str, kubeconfig: str) -> None:
     """Put another kubeconfig into the Secret of a Worker."""
     await replace_secret(lab, name, secret(name, kubeconfig)["data"])
+
+
+def plane_of(lab: Lab, worker: str) -> ControlPlane:
+    """Return the cluster of a worker, which has keys of its own."""
+    plane = lab.fleet.planes[lab.clusters[worker]]
+    assert isinstance(plane, ControlPlane)
+    return plane
 
 
 # Wrong from the start
@@ -69,7 +84,7 @@ Case = Callable[[Lab, Path], AbstractAsyncContextManager[Bad]]
 
 @asynccontextmanager
 async def expired_client(lab: Lab, _: Path) -> AsyncIterator[Bad]:
-    plane = lab.fleet.planes[lab.clusters["south"]]
+    plane = plane_of(lab, "south")
     pair = authority(plane, ago=LONG_AGO).client(WORKER)
     data = {
         "client-certificate-data": base64.b64encode(pair.certificate).decode(),
@@ -80,7 +95,7 @@ async def expired_client(lab: Lab, _: Path) -> AsyncIterator[Bad]:
 
 @asynccontextmanager
 async def expired_server(lab: Lab, folder: Path) -> AsyncIterator[Bad]:
-    plane = lab.fleet.planes[lab.clusters["south"]]
+    plane = plane_of(lab, "south")
     proof = authority(plane, ago=LONG_AGO).server(["localhost"], [LOOPBACK])
     async with impostor(folder, proof) as url:
         there = changed(lab.kubeconfig("south"), cluster={"server": url})
@@ -104,7 +119,7 @@ async def no_such_host(lab: Lab, _: Path) -> AsyncIterator[Bad]:
 def garbage(body: bytes, words: str) -> Case:
     @asynccontextmanager
     async def serving(lab: Lab, folder: Path) -> AsyncIterator[Bad]:
-        plane = lab.fleet.planes[lab.clusters["south"]]
+        plane = plane_of(lab, "south")
         proof = authority(plane).server(["localhost"], [LOOPBACK])
         async with impostor(folder, proof, body) as url:
             there = changed(lab.kubeconfig("south"), cluster={"server": url})
@@ -293,7 +308,8 @@ async def with_token(lab: Lab, name: str) -> str:
 async def test_a_worker_whose_api_server_is_killed_is_back_when_it_is(lab: Lab) -> None:
     world = lab.world
     queue = await world.queue("any")
-    async with ControlPlane(controllers=JOB_CONTROLLERS) as plane, lab.connect(plane) as extra:
+    extra_plane = ControlPlane(version=HUB_VERSION, controllers=JOB_CONTROLLERS)
+    async with extra_plane as plane, lab.connect(plane) as extra:
         await prepare(extra)
         await add_worker(
             world.hub, "extra", plane.kubeconfig(WORKER), namespaces={"create": True}

@@ -8,7 +8,7 @@ from tests.system.jobs import FOREVER, complete, condition, count, failed, is_th
 from tests.system.lab import Lab
 from tests.system.world import World, named, until_none
 
-pytestmark = pytest.mark.kube
+pytestmark = pytest.mark.fleet
 
 
 @pytest.mark.parametrize("propagation", ["Background", "Foreground", "Orphan"])

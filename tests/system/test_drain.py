@@ -25,7 +25,7 @@ from tests.system.jobs import (
 from tests.system.lab import Lab
 from tests.system.world import World, named, until_none
 
-pytestmark = pytest.mark.kube
+pytestmark = pytest.mark.fleet
 
 
 async def test_a_worker_that_takes_nothing_new_keeps_what_it_has(lab: Lab) -> None:

@@ -18,7 +18,7 @@ from tests.system.jobs import (
 )
 from tests.system.world import World
 
-pytestmark = pytest.mark.kube
+pytestmark = pytest.mark.fleet
 
 resumes = pytest.mark.skipif(
     CANNOT_RESUME,

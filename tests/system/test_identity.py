@@ -7,15 +7,16 @@ from typing import Any
 import pytest
 
 from jobferry.core import placement
-from jobferry.kube.resources import JOBS
+from jobferry.kube.resources import JOBS, LEASES
 from jobferry.objects import Obj
+from jobferry.settings import Settings
 from jobferry.workers.resource import WORKERS
-from tests.system.fleet import WORKER, add_worker
+from tests.system.fleet import SYSTEM, WORKER, add_worker
 from tests.system.jobs import FOREVER, complete, condition, is_there, job, placed, runs
 from tests.system.lab import Lab
 from tests.system.world import World, named, until_one
 
-pytestmark = pytest.mark.kube
+pytestmark = pytest.mark.fleet
 
 EAST_FIRST: dict[str, Any] = {"placement": "Ordered", "workers": {"order": ["east", "west"]}}
 
@@ -152,6 +153,11 @@ async def test_the_author_of_a_job_for_nobody_is_told(lab: Lab) -> None:
     world, other = lab.world, "jobferry.io/other"
     await lab.add_workers()
     async with lab.dispatcher(), lab.dispatcher(managed_by=(other,)):
+        # Until then, nobody is there for it.
+        lease = named(LEASES, Settings(managed_by=(other,)).lease_name, SYSTEM)
+        await until_one(
+            world.hub, lease, lambda found: bool(found["spec"].get("holderIdentity"))
+        )
         await world.submit(job("lost", manager="jobferry.io/dispatchr"))
         await world.run(job("theirs", manager=other), complete)
 

@@ -11,7 +11,7 @@ from tests.system.fleet import DISPATCHER, WORKER, Fleet
 from tests.system.jobs import FOREVER, complete, condition, ended, failed, holds, job, runs
 from tests.system.world import World
 
-pytestmark = pytest.mark.kube
+pytestmark = pytest.mark.fleet
 
 COPIED = (
     "completionTime",

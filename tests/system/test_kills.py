@@ -18,13 +18,13 @@ from jobferry.objects import Obj
 from jobferry.runtime import supervise
 from jobferry.settings import Settings
 from tests.system.audit import answered, is_write
-from tests.system.fleet import DISPATCHER, SYSTEM, Fleet
+from tests.system.fleet import DISPATCHER, IS_REAL, SYSTEM, Fleet
 from tests.system.jobs import FOREVER, complete, count, job
 from tests.system.lab import Lab
 from tests.system.replicas import Replicas
 from tests.system.world import World, named, until, until_none
 
-pytestmark = pytest.mark.kube
+pytestmark = pytest.mark.fleet("processes")
 
 CLOCK = SystemClock()
 HUB = "west"
@@ -172,7 +172,7 @@ def renewals(leases: list[Obj]) -> list[str]:
 @pytest.mark.parametrize(
     ("kills", "jobs"),
     [
-        pytest.param(20, 40, marks=pytest.mark.timeout(120)),
+        pytest.param(*((20, 40) if IS_REAL else (6, 12)), marks=pytest.mark.timeout(120)),
         pytest.param(200, 300, marks=[pytest.mark.soak, pytest.mark.timeout(3600)]),
     ],
 )

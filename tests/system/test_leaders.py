@@ -24,7 +24,7 @@ from tests.system.jobs import FOREVER, complete, job, runs
 from tests.system.lab import Lab
 from tests.system.world import named, until_one
 
-pytestmark = [pytest.mark.kube, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.fleet("processes"), pytest.mark.timeout(60)]
 
 CLOCK = SystemClock()
 HUB = "west"

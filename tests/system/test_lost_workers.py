@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
-from jobferry.clock import SystemClock, sleep
+from jobferry.clock import sleep
 from jobferry.core import times
 from jobferry.kube.informer import Informer
 from jobferry.kube.items import Head
 from jobferry.kube.resources import JOBS
+from jobferry.objects.times import timestamp
 from jobferry.runtime import supervise
 from jobferry.workers.resource import WORKERS
 from tests.system.jobs import (
@@ -29,7 +30,7 @@ from tests.system.jobs import (
 from tests.system.lab import Lab
 from tests.system.world import named, until_none
 
-pytestmark = pytest.mark.kube
+pytestmark = pytest.mark.fleet
 
 
 async def test_a_brief_drop_moves_nothing_and_nothing_is_missed(lab: Lab) -> None:
@@ -155,7 +156,7 @@ async def test_nothing_moves_if_most_workers_are_lost_at_once(lab: Lab) -> None:
             await proxy.cut()
         for name in lab.proxies:
             await lab.worker(name, lost)
-        await sleep(SystemClock(), 2)  # the time after which it would have moved
+        await sleep(lab.fleet.clock, 2)  # the time after which it would have moved
 
         await lab.proxies["north"].mend()
         await lab.worker("north")  # else south may be back so much earlier that it moves there
@@ -166,7 +167,7 @@ async def test_nothing_moves_if_most_workers_are_lost_at_once(lab: Lab) -> None:
 
 
 async def test_the_time_starts_anew_when_we_are_not_cut_off_any_more(lab: Lab) -> None:
-    world, clock = lab.world, SystemClock()
+    world, clock = lab.world, lab.fleet.clock
     await lab.add_workers()
     lost_after = {"action": "Move", "afterSeconds": 2}
     queue = await world.queue("later", **NORTH_FIRST, onWorkerLost=lost_after)
@@ -205,7 +206,7 @@ async def test_several_dispatchers_agree_on_what_they_say_about_a_worker(lab: La
 async def test_a_worker_that_is_lost_says_since_when(lab: Lab) -> None:
     await lab.add_workers()
     async with lab.dispatcher():
-        before = SystemClock().now()
+        before = lab.fleet.clock.now()
         await lab.proxies["north"].cut()
 
         worker = await lab.worker("north", lambda obj: obj["status"].get("lostSince"))
@@ -218,7 +219,7 @@ async def test_a_worker_that_is_lost_says_since_when(lab: Lab) -> None:
 
 @pytest.mark.timeout(40)
 async def test_the_time_that_a_worker_is_lost_goes_on_over_a_restart(lab: Lab) -> None:
-    world, clock = lab.world, SystemClock()
+    world, clock = lab.world, lab.fleet.clock
     await lab.add_workers()
     lost_after = {"action": "Move", "afterSeconds": 12}
     queue = await world.queue("later", **NORTH_FIRST, onWorkerLost=lost_after)
@@ -233,16 +234,16 @@ async def test_the_time_that_a_worker_is_lost_goes_on_over_a_restart(lab: Lab) -
         assert await world.where("a", attempt=2) == "south"
         # Anew, it would have been 20 seconds.
         assert 11 <= (clock.now() - since).total_seconds() < 19
-        assert (await lab.worker("north", lost))["status"]["lostSince"] == times.text(since)
+        assert (await lab.worker("north", lost))["status"]["lostSince"] == timestamp(since)
 
 
 async def test_rule_22_time_in_which_no_dispatcher_looked_does_not_count(lab: Lab) -> None:
-    hub, now = lab.world.hub, SystemClock().now()
+    hub, now = lab.world.hub, lab.fleet.clock.now()
     await lab.add_workers()
     await lab.proxies["north"].cut()
     async with lab.standby():
         await lab.worker("north", lost)
-    hours = [times.text(now - timedelta(hours=number)) for number in (3, 2)]
+    hours = [timestamp(now - timedelta(hours=number)) for number in (3, 2)]
     past = {"lostSince": hours[0], "lostConfirmed": hours[1]}
     await hub.patch(WORKERS, "north", {"status": past}, subresource="status")
 
@@ -256,16 +257,16 @@ async def test_rule_22_time_in_which_no_dispatcher_looked_does_not_count(lab: La
 
 
 async def test_a_worker_given_another_kubeconfig_is_lost_anew(lab: Lab) -> None:
-    hub, now = lab.world.hub, SystemClock().now()
+    hub, now = lab.world.hub, lab.fleet.clock.now()
     await lab.add_workers()
     await lab.proxies["north"].cut()
     async with lab.standby():
         await lab.worker("north", lost)
-    past = {key: times.text(now - timedelta(hours=1)) for key in ("lostSince", "lostConfirmed")}
+    past = {key: timestamp(now - timedelta(hours=1)) for key in ("lostSince", "lostConfirmed")}
     await hub.patch(
         WORKERS,
         "north",
-        {"status": {**past, "lostConfirmed": times.text(now)}},
+        {"status": {**past, "lostConfirmed": timestamp(now)}},
         subresource="status",
     )
     await lab.edit_worker("north", kubeconfig={"context": "test"})

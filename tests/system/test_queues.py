@@ -7,7 +7,7 @@ import pytest
 from tests.system.jobs import FOREVER, complete, condition, failed, is_there, job, runs
 from tests.system.world import World
 
-pytestmark = pytest.mark.kube
+pytestmark = pytest.mark.fleet
 
 
 def only(worker: str) -> dict[str, Any]:

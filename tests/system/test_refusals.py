@@ -19,7 +19,7 @@ from tests.system.jobs import FOREVER, attempt, complete, condition, failed, is_
 from tests.system.lab import Lab
 from tests.system.world import World, named, pods_of, until_none, until_one
 
-pytestmark = pytest.mark.kube
+pytestmark = pytest.mark.fleet
 
 WEBHOOKS = Resource(
     "admissionregistration.k8s.io",

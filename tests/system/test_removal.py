@@ -24,7 +24,7 @@ from tests.system.jobs import (
 from tests.system.lab import Lab
 from tests.system.world import named, until_none, until_one
 
-pytestmark = pytest.mark.kube
+pytestmark = pytest.mark.fleet
 
 OTHER = "example.com/other"
 

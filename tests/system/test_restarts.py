@@ -4,14 +4,11 @@ from functools import partial
 
 import pytest
 
-from jobferry.clock import SystemClock
 from jobferry.runtime import supervise
 from tests.system.jobs import FOREVER, complete, count, job, runs
 from tests.system.lab import BRISK, Lab
 
-pytestmark = pytest.mark.kube
-
-CLOCK = SystemClock()
+pytestmark = pytest.mark.fleet
 
 
 async def test_a_dispatcher_that_starts_again_goes_on_where_it_was(lab: Lab) -> None:
@@ -33,7 +30,7 @@ async def test_a_dispatcher_that_starts_again_goes_on_where_it_was(lab: Lab) -> 
 async def test_another_dispatcher_takes_over_when_the_first_one_stops(lab: Lab) -> None:
     world = lab.world
     await lab.add_workers()
-    async with supervise.tasks("replicas", clock=CLOCK) as tasks:
+    async with supervise.tasks("replicas", clock=lab.fleet.clock) as tasks:
         first = tasks.start("first", partial(lab.replica, lease=BRISK))
         await world.run(job("a", seconds=FOREVER), runs(1))
         tasks.start("second", partial(lab.replica, lease=BRISK))
@@ -49,7 +46,10 @@ async def test_another_dispatcher_takes_over_when_the_first_one_stops(lab: Lab) 
 async def test_another_dispatcher_takes_over_when_the_first_one_is_cut_off(lab: Lab) -> None:
     world = lab.world
     await lab.add_workers()
-    async with lab.network() as network, supervise.tasks("replicas", clock=CLOCK) as tasks:
+    async with (
+        lab.network() as network,
+        supervise.tasks("replicas", clock=lab.fleet.clock) as tasks,
+    ):
         tasks.start("first", partial(lab.replica, lease=BRISK, network=network))
         await world.run(job("a", seconds=FOREVER), runs(1))
         tasks.start("second", partial(lab.replica, lease=BRISK))

@@ -10,7 +10,7 @@ from jobferry.testing import assets
 from jobferry.testing.control_plane import ControlPlane
 from tests.system.fleet import DISPATCHER, Fleet
 
-pytestmark = pytest.mark.kube
+pytestmark = pytest.mark.fleet
 
 
 async def test_a_hub_with_all_it_takes_is_found_fit(fleet: Fleet) -> None:

@@ -17,7 +17,7 @@ from tests.system.jobs import (
 from tests.system.lab import Lab
 from tests.system.world import named, until_none
 
-pytestmark = pytest.mark.kube
+pytestmark = pytest.mark.fleet
 
 
 async def test_a_worker_says_which_cluster_it_is(lab: Lab) -> None:

@@ -1,9 +1,9 @@
 import asyncio
-from datetime import UTC
+from datetime import UTC, datetime
 
 import pytest
 
-from jobferry.clock import SystemClock, sleep, timeout
+from jobferry.clock import SystemClock, sleep, span, timeout
 from jobferry.testing.clock import ManualClock, settle
 
 
@@ -97,3 +97,9 @@ async def test_of_nested_timeouts_the_one_that_is_due_ends_its_own_block() -> No
 
     assert task.done()
     assert ended == ["outer"]
+
+
+def test_for_ever_can_be_added_to_a_time_and_taken_from_it() -> None:
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+
+    assert now - span(2**63) < now + span(60) < now + span(2**63)

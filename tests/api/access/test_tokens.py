@@ -17,6 +17,7 @@ from jobferry.localkube.apiserver.identity.authenticate import (
     user_from_certificate,
 )
 from jobferry.localkube.apiserver.identity.certificates import signing_key
+from jobferry.localkube.apiserver.identity.pair import Pair
 from jobferry.localkube.apiserver.identity.tokens import Tokens
 from jobferry.localkube.apiserver.identity.user import User
 from jobferry.localkube.apiserver.status import StatusError
@@ -45,8 +46,7 @@ class Lab:
 
     def with_keys(self, private: bytes, public: bytes, *, issuer: str = ISSUER) -> Tokens:
         return Tokens(
-            private=lambda: private,
-            public=lambda: public,
+            signing=lambda: Pair(public, private),
             get=self.get,
             clock=SystemClock(),
             issuer=issuer,

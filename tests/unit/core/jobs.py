@@ -3,8 +3,8 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from jobferry.core import times
 from jobferry.objects import Obj
+from jobferry.objects.times import timestamp
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 
@@ -15,7 +15,7 @@ PER_INDEX: Obj = INDEXED | {"backoffLimitPerIndex": 1}
 
 def at(seconds: int) -> str:
     """The moment so many seconds after NOW, as an API server writes it."""
-    return times.text(NOW + timedelta(seconds=seconds))
+    return timestamp(NOW + timedelta(seconds=seconds))
 
 
 def hub_job(status: Obj | None = None, **spec: Any) -> Obj:

@@ -1,8 +1,8 @@
 from datetime import timedelta
 
-from jobferry.core import times
 from jobferry.core.steps import DeleteMirror, EditMirror, Rest
 from jobferry.objects import Obj
+from jobferry.objects.times import timestamp
 from tests.unit.core.worlds import NOW, World, condition, up
 
 
@@ -49,11 +49,11 @@ class TestDrain:
         world.mirrors["east"] = suspended(world.mirrors["east"], stop.patch)
         [since] = world.mirrors["east"]["status"]["conditions"]
 
-        since["lastTransitionTime"] = times.text(NOW - timedelta(seconds=4))
+        since["lastTransitionTime"] = timestamp(NOW - timedelta(seconds=4))
         assert world.settle() == Rest(
             "leaves east: not all of its pods may be counted yet", 1.0
         )
-        since["lastTransitionTime"] = times.text(NOW - timedelta(seconds=5))
+        since["lastTransitionTime"] = timestamp(NOW - timedelta(seconds=5))
         assert isinstance(world.settle(), DeleteMirror)
 
     def test_a_drain_that_is_called_off_lets_it_go_on(self) -> None:

@@ -2,10 +2,11 @@ from datetime import timedelta
 
 import pytest
 
-from jobferry.core import placement, times
+from jobferry.core import placement
 from jobferry.core.base import Base
 from jobferry.core.status import end
 from jobferry.core.steps import Look, Notice, Record, Rest
+from jobferry.objects.times import timestamp
 from tests.unit.core.worlds import NOW, World, condition, lost, up
 
 FULL = [up("east", refuses="it is drained")]
@@ -38,11 +39,11 @@ def test_a_workload_that_was_suspended_has_all_its_time_again() -> None:
 
 def test_a_workload_that_was_resumed_long_ago_fails() -> None:
     world = World(workers=FULL, policy={"give_up_after": 60.0})
-    resumed = condition("Suspended", status="False", lastTransitionTime=times.text(NOW))
+    resumed = condition("Suspended", status="False", lastTransitionTime=timestamp(NOW))
     world.write({"status": {"conditions": [resumed]}})
     assert world.settle() == Rest("no worker can take it: east: it is drained", 60.0, (WAITS,))
 
-    resumed["lastTransitionTime"] = times.text(NOW - timedelta(seconds=60))
+    resumed["lastTransitionTime"] = timestamp(NOW - timedelta(seconds=60))
     world.write({"status": {"conditions": [resumed]}})
     world.settle()
 

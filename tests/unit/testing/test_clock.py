@@ -222,3 +222,36 @@ async def test_a_task_that_never_waits_is_reported(monkeypatch: pytest.MonkeyPat
     with pytest.raises(RuntimeError, match="keeps running"):
         await clocks.settle()
     spinner.cancel()
+
+
+async def test_the_clock_tells_when_the_next_timer_is_due() -> None:
+    clock = ManualClock()
+    began = clock.monotonic()
+
+    assert clock.next_due() == float("inf")
+
+    clock.call_later(5, lambda: None)
+    clock.call_later(3, lambda: None)
+
+    assert clock.next_due() == began + 3
+
+
+def test_time_flows_from_one_thing_that_is_due_to_the_next(run: Run) -> None:
+    clock = clocks.ManualClock()
+    seen: list[tuple[str, float]] = []
+
+    async def sleeper(name: str, *delays: float) -> None:
+        for delay in delays:
+            await sleep(clock, delay)
+            await asyncio.sleep(0)  # who is still busy holds up the time of the others
+            seen.append((name, clock.monotonic() - began))
+
+    began = clock.monotonic()
+
+    async def main() -> None:
+        time = asyncio.create_task(clock.flow())
+        await asyncio.gather(sleeper("a", 10, 3600), sleeper("b", 20))
+        time.cancel()
+
+    run(main())
+    assert seen == [("a", 10), ("b", 20), ("a", 3610)]

@@ -11,14 +11,16 @@ import pytest
 
 from jobferry.testing.guard import Guard
 
-# A test process: makes a guard for the folder it is given, starts a program, says its pid, and lives on.
+IDLE = [sys.executable, "-ISc", "import signal; signal.pause()"]
+
+# A test process: makes a guard for the folder it is given, starts the given program, says its pid, and lives on.
 OWNER = """
 import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 import pathlib, subprocess, sys, time
 from jobferry.testing.guard import Guard
 guard = Guard(pathlib.Path(sys.argv[1]))
-child = subprocess.Popen(["sleep", "100"], process_group=guard.group)
+child = subprocess.Popen(sys.argv[2:], process_group=guard.group)
 print(child.pid, flush=True)
 time.sleep(100)
 """
@@ -43,7 +45,7 @@ def wait_for_end(pid: int) -> None:
 
 def start_owner(folder: Path) -> tuple[subprocess.Popen[str], int]:
     owner = subprocess.Popen(
-        [sys.executable, "-c", OWNER, str(folder)],
+        [sys.executable, "-c", OWNER, str(folder), *IDLE],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,  # SIGINT makes it print a traceback
         text=True,
@@ -62,7 +64,7 @@ def guard_of(pid: int) -> int:
 
 def test_closing_a_guard_ends_the_group_and_removes_the_folder(folder: Path) -> None:
     guard = Guard(folder)
-    child = subprocess.Popen(["sleep", "100"], process_group=guard.group)
+    child = subprocess.Popen(IDLE, process_group=guard.group)
 
     guard.close()
 
@@ -73,7 +75,7 @@ def test_closing_a_guard_ends_the_group_and_removes_the_folder(folder: Path) -> 
 
 def test_a_frozen_program_is_ended_too(folder: Path) -> None:
     guard = Guard(folder)
-    child = subprocess.Popen(["sleep", "100"], process_group=guard.group)
+    child = subprocess.Popen(IDLE, process_group=guard.group)
     child.send_signal(signal.SIGSTOP)
 
     guard.close()

@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).parents[3]
 
 
-@pytest.mark.kube
+@pytest.mark.go
 @pytest.mark.timeout(600)
 def test_the_generated_files_are_what_the_tool_makes(tmp_path: Path) -> None:
     go, tool = shutil.which("go"), ROOT / "tools" / "tables"

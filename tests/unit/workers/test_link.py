@@ -3,6 +3,7 @@ from datetime import timedelta
 from typing import Any, cast
 
 from jobferry.kube.document import Policy
+from jobferry.kube.transport import HttpTransport
 from jobferry.runtime import supervise
 from jobferry.testing.clock import ManualClock, settle
 from jobferry.workers import link
@@ -30,6 +31,7 @@ class Rig:
             selector=lambda name: f"worker={name}",
             requests=1,
             rules=self.rules,
+            reach=HttpTransport,
             observe=lambda *_: None,
             on_mirror=lambda *_: None,
             on_state=self.told.append,

@@ -6,6 +6,7 @@ import pytest
 
 from jobferry.core import times
 from jobferry.objects import Obj, conditions
+from jobferry.objects.times import timestamp
 from jobferry.workers import status
 from jobferry.workers.cluster import UNKNOWN, Cluster
 from jobferry.workers.link import State
@@ -71,7 +72,7 @@ def test_of_several_dispatchers_the_most_patient_says_since_when_it_is_lost() ->
     earlier, later = (NOW + timedelta(minutes=minutes) for minutes in (-1, 1))
 
     for other, since in ((earlier, NOW), (later, later)):
-        found = said(GONE, {"lostSince": times.text(other)})
+        found = said(GONE, {"lostSince": timestamp(other)})
         assert times.instant(found["lostSince"]) == since
         assert times.instant(found["lostConfirmed"]) == NOW
     assert said(FINE)["lostSince"] is None
