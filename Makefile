@@ -3,15 +3,28 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 BENCH := .venv-bench
+RUN := .venv-run
+LOWEST := .venv-lowest
 
-.PHONY: help test demo check format kube kube-skew bench soak skew tables lock clean
+.PHONY: help test coverage lowest demo check format kube kube-skew bench soak skew tables lock clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-10s %s\n", $$1, $$2}'
 
 test: $(VENV)/ok ## run the tests; those that need real control planes too, if `make kube` got them
-	$(BIN)/coverage run -m pytest $(ARGS)
-	@$(BIN)/coverage report --include='*/jobferry/objects/*' | tail -n 1 | sed 's/^TOTAL/coverage of objects\/ by these tests:/'
+	$(BIN)/python tools/run_tests.py -q $(ARGS)
+
+coverage: $(VENV)/ok ## see that the tests of objects/ cover it whole
+	$(BIN)/coverage run -m pytest -q tests/unit/objects
+	$(BIN)/coverage report --fail-under=100 --skip-covered --show-missing
+
+# Of the tests, those of what hangs most on other people's packages.
+lowest: $(LOWEST)/ok ## try the lowest versions of all packages that pyproject.toml allows
+	$(LOWEST)/bin/python tools/import_all.py
+	$(LOWEST)/bin/python -m pytest -q -m "not kube and not go" $(LOWEST_TESTS) $(ARGS)
+
+LOWEST_TESTS := tests/unit/kube $(addprefix tests/unit/localkube/apiserver/,serving identity storage types) \
+	tests/api/test_client.py tests/api/test_pod_websockets.py tests/api/test_localkube_callers.py
 
 check: $(VENV)/ok ## lint, types, import layers, sizes
 	$(BIN)/ruff format --check --quiet .
@@ -30,10 +43,10 @@ kube: $(VENV)/ok ## get etcd, Kubernetes 1.35.8 and the oldest worker's 1.29.15 
 kube-skew: $(VENV)/ok ## get the other Kubernetes versions that we promise to work with
 	$(BIN)/python tools/kube/get.py --skew
 
-demo: $(VENV)/ok ## a hub, two workers, the dispatcher and a handful of Jobs; needs `make kube`
-	$(BIN)/python tools/demo.py
+demo: $(RUN)/ok ## see it work: a hub, two workers, the dispatcher and a handful of Jobs
+	PYTHONPATH=src $(RUN)/bin/python -m jobferry demo $(ARGS)
 
-BENCHES ?= client dispatch scale apiserver
+BENCHES ?= client dispatch scale apiserver cluster
 bench: $(BENCH)/ok ## measure against peers and limits, all or some of BENCHES; needs `make kube`
 	set -e; for each in $(BENCHES); do $(BENCH)/bin/python -m bench.$$each $(ARGS); done
 
@@ -44,16 +57,19 @@ skew: kube-skew ## the system tests with every pair of hub and worker versions t
 	$(BIN)/python tools/skew.py $(ARGS)
 
 # What the environments are made of is pinned, with hashes, down to the build backend.
-$(VENV)/ok: requirements/dev.txt pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+$(VENV)/ok: requirements/dev.txt
+$(BENCH)/ok: requirements/bench.txt
+$(LOWEST)/ok: requirements/lowest.txt
+%/ok: pyproject.toml
+	$(PYTHON) -m venv $*
+	$*/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(filter requirements/%,$^)
+	$*/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
-$(BENCH)/ok: requirements/bench.txt pyproject.toml
-	$(PYTHON) -m venv $(BENCH)
-	$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/bench.txt
-	$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+# Only what the wheel needs; `demo` takes the rest from src.
+$(RUN)/ok: requirements/run.txt
+	$(PYTHON) -m venv $(RUN)
+	$(RUN)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/run.txt
 	@touch $@
 
 tables: ## write anew what is generated from the Go types of Kubernetes (for maintainers; uses Go)
@@ -61,11 +77,14 @@ tables: ## write anew what is generated from the Go types of Kubernetes (for mai
 
 lock: ## write requirements/*.txt anew from pyproject.toml (for maintainers; uses uv)
 	$(PYTHON) -m venv .venv-lock && .venv-lock/bin/python -m pip install --quiet uv
+	$(LOCK) -o requirements/run.txt
 	$(LOCK) --group dev -o requirements/dev.txt
 	$(LOCK) --group dev --group bench -o requirements/bench.txt
+	$(LOCK) --resolution lowest-direct -o .venv-lock/lowest.txt
+	$(LOCK) --group dev --constraints .venv-lock/lowest.txt -o requirements/lowest.txt
 
 LOCK := .venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-package jobferry --custom-compile-command 'make lock' pyproject.toml
 
 clean: ## remove what the other commands made in this folder
-	rm -rf $(VENV) $(BENCH) .venv-lock .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(BENCH) $(RUN) $(LOWEST) .venv-lock .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
