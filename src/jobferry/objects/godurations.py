@@ -67,5 +67,15 @@ def _amount(parts: re.Match[str], text: str, invalid: BadDuration) -> int:
         raise BadDuration(f"missing unit in duration {quote_bytes(text)}")
     if unit not in _UNITS:
         raise BadDuration(f"unknown unit {quote_bytes(unit)} in duration {quote_bytes(text)}")
-    # Of a fraction, what counts is in its first digits: no unit has more nanoseconds.
-    return int(whole + fraction[:18].ljust(18, "0")) * _UNITS[unit] // 10**18
+    return int(whole or 0) * _UNITS[unit] + _fraction(fraction, _UNITS[unit])
+
+
+def _fraction(digits: str, unit: int) -> int:
+    """Return that part of a unit; with floats, as Go has it: a third of an hour is 20 minutes."""
+    number, scale = 0, 1.0
+    for digit in digits:
+        longer = number * 10 + int(digit)
+        if longer > _LONGEST:
+            break
+        number, scale = longer, scale * 10
+    return int(number * (unit / scale))

@@ -51,7 +51,7 @@ def missing(required: Iterable[str], pod: Obj) -> str:
     if not needed or _asks_as_a_whole(spec):
         return ""
     lacking: dict[str, set[str]] = {}
-    for container in (*spec.get("containers", ()), *spec.get("initContainers", ())):
+    for container in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ())):
         found = _compute(amounts.of(container, "requests"), amounts.of(container, "limits"))
         for name in needed:
             if name not in found:
@@ -120,8 +120,8 @@ class _Containers:
     """What containers hold: while one is resized, the larger of what it asks for and what it has."""
 
     def __init__(self, pod: Obj) -> None:
-        state = pod.get("status") or {}
-        self._running = {container["name"] for container in pod["spec"].get("containers") or ()}
+        spec, state = pod.get("spec") or {}, pod.get("status") or {}
+        self._running = {container["name"] for container in spec.get("containers") or ()}
         self._statuses = {
             each.get("name"): each
             for field in ("containerStatuses", "initContainerStatuses")

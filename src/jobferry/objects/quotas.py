@@ -102,9 +102,10 @@ def _claim_usage(claim: Obj, _now: datetime) -> Amounts:
 
 
 def _storage_class(claim: Obj) -> str:
-    annotations = claim.get("metadata", {}).get("annotations") or {}
+    annotations = (claim.get("metadata") or {}).get("annotations") or {}
     old = annotations.get("volume.beta.kubernetes.io/storage-class")
-    return str(old if old is not None else claim.get("spec", {}).get("storageClassName") or "")
+    named = (claim.get("spec") or {}).get("storageClassName")
+    return str(old if old is not None else named or "")
 
 
 def _storage(claim: Obj) -> Quantity | None:
@@ -169,6 +170,11 @@ def used(quota: Obj, measure: Measure, objs: Iterable[Obj], now: datetime) -> Am
     total = dict.fromkeys(names, ZERO)
     wanted = scopes(quota)
     for obj in objs:
-        if all(measure.in_scope(requirement, obj) for requirement in wanted):
+        try:
+            inside = [measure.in_scope(requirement, obj) for requirement in wanted]
+        except labels.BadSelector:
+            # Upstream counts no further. It is admission that says what is wrong with the scope.
+            return total
+        if all(inside):
             total = demand.add(total, amounts.only(measure.usage(obj, now), names))
     return total

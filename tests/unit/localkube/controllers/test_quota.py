@@ -87,6 +87,18 @@ async def test_scopes_choose_what_is_counted(tmp_path: Path) -> None:
         assert await used(world) == {"pods": "1"}
 
 
+async def test_a_scope_that_cannot_be_understood_does_not_keep_a_quota_from_being_set(
+    tmp_path: Path,
+) -> None:
+    async with cluster(tmp_path) as world:
+        await world.add_pod("a")
+
+        odd = {"scopeName": "PriorityClass", "operator": "In", "values": ["a b"]}
+        await limit(world, hard={"pods": "5"}, scopeSelector={"matchExpressions": [odd]})
+
+        assert await used(world) == {"pods": "0"}
+
+
 async def test_custom_objects_and_services_are_counted(tmp_path: Path) -> None:
     async with cluster(tmp_path) as world:
         await world.define(CRD)
