@@ -16,7 +16,8 @@ from jobferry.dispatch import hub_checks, manifests, serve
 from jobferry.dispatch.claims import Claims
 from jobferry.dispatch.dispatcher import Dispatcher, Options
 from jobferry.dispatch.meters import Meters
-from jobferry.kube import errors, events, in_cluster, kubeconfig
+from jobferry.errors import BadInput
+from jobferry.kube import command, errors, events, in_cluster, kubeconfig
 from jobferry.kube.access import Access
 from jobferry.kube.calls import PatchKind
 from jobferry.kube.client import Client, Reach, connect
@@ -162,7 +163,10 @@ async def _run_job_controller(name: str, access: Access) -> None:
 
 def _rules(settings: Settings, trusted: frozenset[Path]) -> Rules:
     """Say which kubeconfigs of Workers are accepted."""
-    programs = frozenset(settings.exec_plugins)
+    try:
+        programs = frozenset(map(command.parse, settings.exec_plugins))
+    except BadInput as error:
+        raise BadInput(f"execPlugins: {error}", hint="docs/workers.md says how.") from None
     return Rules(
         policy=Policy(files=settings.kubeconfig_folder, programs=programs), trusted=trusted
     )

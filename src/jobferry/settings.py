@@ -128,7 +128,7 @@ _SECONDS = Reader("SECONDS", "a number of seconds above 0", _positive)
 _NUMBER = Reader("N", "a whole number from 1 up", _counting)
 _ADDRESS = Reader("HOST:PORT", "an address such as 127.0.0.1:8080 or :8080", _address)
 _FOLDER = Reader("FOLDER", "an absolute path", _folder)
-_PROGRAMS = Reader("PROGRAM[,...]", "the names of programs", _all_like(".+"))
+_COMMANDS = Reader("COMMAND[,...]", "command lines", _all_like(".+"))
 _NAMESPACES = Reader(
     "NAME[,NAME...]",
     "names of namespaces, in which * stands for any text",
@@ -234,8 +234,9 @@ class Settings:
     )
     exec_plugins: tuple[str, ...] = setting(
         (),
-        _PROGRAMS,
-        "The exec plugins that the kubeconfig of a Worker may run, as it names them. If empty, none.",
+        _COMMANDS,
+        "The exec plugins that the kubeconfig of a Worker may run: whole command lines, with their variables"
+        " before the program, as in AWS_PROFILE=ci aws eks get-token --cluster-name *. A * stands for a name. If empty, none.",
     )
     namespaces: Namespaces = Namespaces()
     lease: Lease = Lease()

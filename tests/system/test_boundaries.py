@@ -1,11 +1,14 @@
 """Which namespaces go where: by the dispatcher's settings, by a Worker's wish, and by the rights that we have there."""
 
+import base64
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+import yaml
 
 from jobferry.dispatch import manifests
 from jobferry.kube.client import Client
@@ -25,12 +28,14 @@ from tests.system.jobs import (
     job,
     placed,
     runs,
+    tells,
 )
 from tests.system.lab import Lab
 from tests.system.world import World, named, until_none
 
 pytestmark = pytest.mark.fleet
 
+EXEC = "client.authentication.k8s.io/v1"
 NOT_ALLOWED = "NamespaceNotAllowed"
 NOT_WATCHED = "NamespaceNotWatched"
 
@@ -275,3 +280,51 @@ async def test_what_runs_in_a_namespace_that_is_watched_no_more_is_not_run_again
             "uid"
         ]
         assert await world.pods("a") == {"south": 1}
+
+
+# By the command lines that we run
+
+
+def credential(kubeconfig: str) -> Obj:
+    """Return what an exec plugin would print who gives the credentials of a kubeconfig."""
+    [user] = yaml.safe_load(kubeconfig)["users"]
+    given = user["user"]
+    if "token" in given:
+        status = {"token": given["token"]}
+    else:
+        names = {
+            "clientCertificateData": "client-certificate-data",
+            "clientKeyData": "client-key-data",
+        }
+        status = {to: base64.b64decode(given[name]).decode() for to, name in names.items()}
+    return {"kind": "ExecCredential", "apiVersion": EXEC, "status": status}
+
+
+def asking(kubeconfig: str, *args: str, **env: str) -> str:
+    """Return a kubeconfig that has a plugin asked instead."""
+    config = yaml.safe_load(kubeconfig)
+    variables = [{"name": name, "value": value} for name, value in env.items()]
+    plugin = {"apiVersion": EXEC, "command": "cat", "args": args, "env": variables}
+    config["users"][0]["user"] = {"exec": {**plugin, "interactiveMode": "Never"}}
+    return json.dumps(config)
+
+
+@pytest.mark.fleet("processes")
+async def test_an_exec_plugin_is_run_with_nothing_but_what_is_allowed(
+    lab: Lab, tmp_path: Path
+) -> None:
+    file, usual = tmp_path / "credential.json", lab.kubeconfig("south")
+    file.write_text(json.dumps(credential(usual)))
+    await add_worker(lab.world.hub, "south", asking(usual, str(file)))
+    async with lab.dispatcher(exec_plugins=(f"cat {file}", f"LANG=C cat -u {file}")):
+        await lab.world.run(job("a"), complete)
+
+        others = [
+            asking(usual, str(file), "/etc/passwd"),
+            asking(usual, "-u", str(file), ENV="x"),
+        ]
+        for number, other in enumerate(others):
+            await add_worker(lab.world.hub, f"other-{number}", other)
+            worker = await lab.worker(f"other-{number}", tells("BadKubeconfig"))
+            assert "refused: 'cat' is allowed" in condition(worker, "Connected")["message"]
+            assert "setting execPlugins" in condition(worker, "Connected")["message"]

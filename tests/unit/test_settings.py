@@ -153,12 +153,12 @@ def test_values_that_make_sense_are_taken(key: str, text: str, value: object) ->
         ),
         (
             "execPlugins: [[a]]",
-            "execPlugins: expected the names of programs, found something nested",
+            "execPlugins: expected command lines, found something nested",
             None,
         ),
         (
             "execPlugins: [{a: b}]",
-            "execPlugins: expected the names of programs, found something nested",
+            "execPlugins: expected command lines, found something nested",
             None,
         ),
         ("- passes", "expected settings by their names", None),
