@@ -105,7 +105,7 @@ async def test_a_worker_gets_its_defaults(hub: Client) -> None:
 async def test_a_worker_says_all_that_it_can(hub: Client) -> None:
     spec = {
         "kubeconfig": {"file": "/etc/jobferry/east", "context": "east"},
-        "namespaces": {"create": True},
+        "namespaces": {"create": True, "allow": ["ml-*", "*"], "deny": ["*-x"], "only": ["ml"]},
         "drain": "MoveAway",
         "capacity": {"cpu": 64, "memory": "256Gi", "example.com/gpu": "0", "odd": "1.5e3"},
         "maxMirrors": 0,
@@ -128,6 +128,9 @@ async def test_a_worker_says_all_that_it_can(hub: Client) -> None:
         ({"kubeconfig": {"secret": {"name": "x"}}}, "spec.kubeconfig.secret.namespace", ""),
         ({"drain": "Soon"}, "spec.drain", '"None", "NoNewWork", "MoveAway"'),
         ({"maxMirrors": -1}, "spec.maxMirrors", "greater than or equal to 0"),
+        ({"namespaces": {"allow": []}}, "spec.namespaces.allow", "at least 1 items"),
+        ({"namespaces": {"deny": ["a_b"]}}, "spec.namespaces.deny[0]", "should match"),
+        ({"namespaces": {"only": ["ml-*"]}}, "spec.namespaces.only[0]", "should match"),
         ({"capacity": {"cpu": -1}}, "spec.capacity.cpu", "equal to 0"),
         ({"capacity": {"cpu": "-1m"}}, "spec.capacity.cpu", "should match"),
         ({"capacity": {"cpu": "many"}}, "spec.capacity.cpu", "should match"),

@@ -12,10 +12,15 @@ class Choice:
 
     worker: Worker | None
     reason: str
+    is_out_of_bounds: bool = False
+    """Whether it is for the workload's namespace alone that there is none."""
 
 
 def choose(view: View, kind: Kind, *, but: str | None = None) -> Choice:
     """Choose among the workers of the workload's queue, `but` one of them."""
+    if not view.bounds.let(view.namespace):
+        why = f"the setting namespaces does not let namespace {view.namespace} leave the hub"
+        return Choice(None, why, is_out_of_bounds=True)
     verdicts = {name: _refusal(view, kind, name) for name in view.policy.workers}
     if but in verdicts:
         verdicts[but] = "it is to leave there"
@@ -23,16 +28,31 @@ def choose(view: View, kind: Kind, *, but: str | None = None) -> Choice:
     if able:
         return Choice(_best(able, view), "")
     reasons = "; ".join(f"{name}: {refusal}" for name, refusal in verdicts.items())
-    return Choice(None, reasons or "the queue has no workers")
+    is_out_of_bounds = all(_trespass(view, name) for name in verdicts) and bool(verdicts)
+    return Choice(None, reasons or "the queue has no workers", is_out_of_bounds)
 
 
 def _refusal(view: View, kind: Kind, name: str) -> str | None:
     worker = view.workers.get(name)
     if worker is None:
         return "there is no such Worker"
+    if trespass := _trespass(view, name):
+        return trespass
     if not worker.is_up:
         return "not connected"
     return worker.refuses or view.refusals.get(name) or _fullness(view, kind, worker)
+
+
+def _trespass(view: View, name: str) -> str | None:
+    """Say why the workload's namespace has no place on a worker, if so."""
+    worker = view.workers.get(name)
+    if worker is None:
+        return None
+    if not worker.bounds.let(view.namespace):
+        return f"namespace {view.namespace} may not go there"
+    if not worker.shows(view.namespace):
+        return f"namespace {view.namespace} is not watched there"
+    return None
 
 
 def _fullness(view: View, kind: Kind, worker: Worker) -> str | None:

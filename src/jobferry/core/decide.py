@@ -135,6 +135,10 @@ def _placed(view: View, kind: Kind, hub: Obj, placed: Placement) -> Step:
         # The mirror is not deleted, it is lost.
         why = f"another cluster stands behind worker {shard.worker} now"
         return move(view, kind, hub, placed, None, why=why)
+    if not worker.shows(view.namespace):
+        # Unseen is not gone: it may run there, so it is neither created nor placed again.
+        why = f"Namespace {view.namespace} is not watched on worker {shard.worker}: how it fares there is not known"
+        return Rest(why, notices=(Notice("NamespaceNotWatched", why),))
     if mirror is None or not _is_current(view, hub, placed, mirror):
         return _no_mirror(view, kind, hub, placed)
     return follow(view, kind, hub, placed, mirror)

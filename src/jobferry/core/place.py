@@ -47,17 +47,18 @@ def _place(
     """Choose a worker and record it; `shard` says what the earlier attempts earned."""
     choice = choose.choose(view, kind, but=but)
     if choice.worker is None:
-        return _no_worker(view, hub, choice.reason)
+        return _no_worker(view, hub, choice)
     there = replace(shard, worker=choice.worker.name, cluster=choice.worker.cluster)
     decision = Placement(hub["metadata"]["uid"], attempt, (there,))
     idle = kind.IDLE if attempt > 1 else None
     return Record(placement.patch(hub, decision, view.now, idle=idle), decision, why)
 
 
-def _no_worker(view: View, hub: Obj, reason: str) -> Step:
-    give_up = view.policy.give_up_after
+def _no_worker(view: View, hub: Obj, choice: choose.Choice) -> Step:
+    give_up, reason = view.policy.give_up_after, choice.reason
     waits = f"no worker can take it: {reason}"
-    notices = (Notice("NoWorker", f"No worker can take it: {reason}"),)
+    told = "NamespaceNotAllowed" if choice.is_out_of_bounds else "NoWorker"
+    notices = (Notice(told, f"No worker can take it: {reason}"),)
     if give_up is None or (hub.get("status") or {}).get("startTime"):
         # What has run is not thrown away because its worker went: it waits for the next one.
         return Rest(waits, notices=notices)

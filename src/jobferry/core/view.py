@@ -8,6 +8,7 @@ from typing import Protocol
 
 from jobferry.clock import Seconds
 from jobferry.core.base import Base
+from jobferry.core.bounds import NO_BOUNDS, Bounds
 from jobferry.core.marks import Marks
 from jobferry.objects import Obj
 from jobferry.objects.demand import Demand
@@ -116,6 +117,16 @@ class Worker:
     capacity: Mapping[str, Quantity] = field(default_factory=dict)
     """What it has for our workloads; what is not named is not limited."""
 
+    bounds: Bounds = NO_BOUNDS
+    """Which namespaces may go there."""
+
+    watched: frozenset[str] | None = None
+    """The namespaces that we see there; None: all."""
+
+    def shows(self, namespace: str) -> bool:
+        """Tell whether we see what is there in a namespace."""
+        return self.watched is None or namespace in self.watched
+
     @property
     def is_limited(self) -> bool:
         """Whether it takes only so much."""
@@ -174,6 +185,9 @@ class View:
     origin: str
     dispatcher: str
     now: datetime
+    bounds: Bounds = NO_BOUNDS
+    """Which namespaces may go anywhere."""
+
     loads: Loads = field(default_factory=Counter[str])
     used: Used = field(default_factory=lambda: defaultdict[str, Demand](dict))
 

@@ -13,13 +13,12 @@ from jobferry.kinds import job
 from jobferry.kube import errors
 from jobferry.kube.client import Client
 from jobferry.kube.events import Tell
-from jobferry.kube.informer import Informer
 from jobferry.kube.items import Key
 from jobferry.kube.resources import JOBS, NAMESPACES
 from jobferry.objects import Obj
 from jobferry.runtime.inflight import Inflight
+from jobferry.workers.copies import Copy
 from jobferry.workers.link import Link
-from jobferry.workers.mirrors import MirrorHead
 from jobferry.workers.registry import Workers
 
 _log = log.get(__name__)
@@ -196,6 +195,6 @@ def _client(link: Link) -> Client:
     return link.connection.client
 
 
-def _mirrors(link: Link) -> Informer[MirrorHead]:
+def _mirrors(link: Link) -> Copy:
     assert link.connection is not None  # noqa: S101 (checked by whoever got the link)
     return link.connection.mirrors

@@ -23,6 +23,7 @@ from jobferry.runtime import supervise
 from jobferry.runtime.backoff import Backoff, Failures
 from jobferry.runtime.reconcile import Loop
 from jobferry.runtime.workqueue import WorkQueue
+from jobferry.workers.caretaker import Load
 from jobferry.workers.link import Link
 from jobferry.workers.mirrors import MirrorHead
 from jobferry.workers.registry import Workers
@@ -82,7 +83,7 @@ class Dispatcher:
             rules=options.kubeconfigs,
             reach=options.reach,
             observe=self.meters.observe,
-            load=loads.__getitem__,
+            load=self._load,
             tell=record,
             may_write=is_leading,
             on_mirror=self._on_mirror,
@@ -184,6 +185,14 @@ class Dispatcher:
             self._queue.add(item.key)
         for link in self.workers.links():
             self._look_at_mirrors(link)
+
+    def _load(self, worker: str) -> Load:
+        """Count the unfinished Jobs of a worker, and those that are in namespaces out of sight there."""
+        seen, active = self.workers.views().get(worker), self._views.loads[worker]
+        if seen is None or seen.watched is None:
+            return Load(active)
+        placed = self.jobs.by("worker", worker)
+        return Load(active, sum(not seen.shows(item.key.namespace) for item in placed))
 
     def _look_at_mirrors(self, link: Link | None) -> None:
         """See to what is on a worker: nobody else will, if its Job went or moved while we were away."""

@@ -47,6 +47,7 @@ class Spec(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """What a Queue asks for."""
 
     namespaces: list[str] = []
+    allow_other_namespaces: bool = False
     workers: Selection = Selection()
     placement: str = "Spread"
     on_worker_lost: OnWorkerLost = OnWorkerLost()
@@ -54,6 +55,11 @@ class Spec(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     on_mirror_deleted: str = "Place"
     finished_mirrors: FinishedMirrors = FinishedMirrors()
     give_up_after_seconds: Seconds | None = None
+
+    def takes(self, namespace: str) -> bool:
+        """Tell whether a workload of that namespace may name this Queue."""
+        is_listed = not self.namespaces or namespace in self.namespaces
+        return is_listed or self.allow_other_namespaces
 
 
 class QueueHead(Head, frozen=True, gc=False):
@@ -91,9 +97,14 @@ class Queues:
 
     def _queue(self, workload: Metadata) -> Item[QueueHead] | str | None:
         """Find the queue by label, else by namespace; None: the default one, which uses all workers."""
-        if name := workload.labels.get(LABEL):
-            return self.objects.get(Key("", name)) or f"there is no Queue {name}"
         namespace = workload.namespace
+        if name := workload.labels.get(LABEL):
+            queue = self.objects.get(Key("", name))
+            if queue is None:
+                return f"there is no Queue {name}"
+            if not queue.head.spec.takes(namespace):
+                return f"Queue {name} is not for namespace {namespace}"
+            return queue
         found = self.objects.by("namespace", namespace)
         if len(found) > 1:
             names = ", ".join(sorted(queue.key.name for queue in found))

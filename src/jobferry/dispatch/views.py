@@ -94,6 +94,7 @@ class Views:
             origin=self.origin,
             dispatcher=self.dispatcher,
             now=self.clock.now(),
+            bounds=self.claims.bounds,
             loads=self.loads,
             used=self.used,
             refusals=self.memory.refusals(key),
@@ -109,6 +110,8 @@ class Views:
         found = {}
         for worker in self.holders.of(key):
             link, seen = self.workers.link(worker), self.workers.views().get(worker)
+            if seen is not None and not seen.shows(key.namespace):
+                continue  # what we knew of it may be long over
             if link is not None and link.connection is not None:
                 name = view.mirror_name(key.name, seen, self.origin)
                 item = link.connection.mirrors.get(Key(key.namespace, name))

@@ -17,10 +17,10 @@ from jobferry.runtime.backoff import Backoff, Failures
 from jobferry.runtime.reconcile import DONE, Loop, Outcome
 from jobferry.runtime.workqueue import WorkQueue
 from jobferry.workers import roster, secrets, status
-from jobferry.workers.caretaker import COUNT_EVERY, Caretaker
+from jobferry.workers.caretaker import COUNT_EVERY, Caretaker, Load
 from jobferry.workers.link import Common, Link
 from jobferry.workers.mirrors import MirrorHead
-from jobferry.workers.resource import WORKERS, WorkerHead
+from jobferry.workers.resource import WORKERS, Spec, WorkerHead
 from jobferry.workers.roster import Roster
 from jobferry.workers.source import Rules
 
@@ -45,7 +45,7 @@ class Workers:
         rules: Rules,
         reach: Reach,
         observe: Observe,
-        load: Callable[[str], int],
+        load: Callable[[str], Load],
         tell: Tell,
         may_write: Callable[[], bool],
         on_mirror: Callable[[str, Change[MirrorHead]], None],
@@ -145,9 +145,7 @@ class Workers:
     async def _reconcile(self, name: str) -> Outcome:
         item = self.objects.get(Key("", name))
         known = self.link(name)
-        if known is not None and (
-            item is None or known.spec.kubeconfig != item.head.spec.kubeconfig
-        ):
+        if known is not None and (item is None or _leads_elsewhere(known.spec, item.head.spec)):
             await self._stop(name)
         if item is None:
             self._caretaker.forget(name)
@@ -184,3 +182,9 @@ class Workers:
             forget = partial(self._followed.discard, namespace)
             name = f"secrets of {namespace}"
             self._tasks.start(name, run, on_failure=lambda _: forget())
+
+
+def _leads_elsewhere(old: Spec, new: Spec) -> bool:
+    """Tell whether a link must begin anew: with another kubeconfig, or to see other namespaces."""
+    was, now = old.namespaces.only, new.namespaces.only
+    return old.kubeconfig != new.kubeconfig or {*was} != {*now}
