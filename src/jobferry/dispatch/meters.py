@@ -97,7 +97,7 @@ class Meters:
         )
         self._passes = registry.tally(
             "jobferry_passes_total",
-            "Looks at a workload: done, again later, error (tried again), terminal.",
+            "Looks at a workload: done, again later, error (tried again).",
             "outcome",
         )
         self._connected = registry.gauge(

@@ -158,7 +158,7 @@ def test_queue_and_passes_are_read_from_those_who_know(
     meters: Meters, clock: ManualClock
 ) -> None:
     queue: workqueue.WorkQueue[Key] = workqueue.WorkQueue(clock)
-    passes = reconcile.Stats(done=5, again=4, error=3, terminal=2)
+    passes = reconcile.Stats(done=5, again=4, error=3)
     meters.follow(queue=queue.stats, passes=lambda: passes, links=list)
 
     queue.add(KEY)
@@ -174,7 +174,6 @@ def test_queue_and_passes_are_read_from_those_who_know(
         '{outcome="done"}': 5,
         '{outcome="again"}': 4,
         '{outcome="error"}': 3,
-        '{outcome="terminal"}': 2,
     }
 
 
