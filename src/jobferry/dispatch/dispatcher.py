@@ -11,7 +11,8 @@ from jobferry.dispatch.jobs import NOWHERE, JobHead, workers_of
 from jobferry.dispatch.loads import Loads, Used
 from jobferry.dispatch.memory import Memory
 from jobferry.dispatch.meters import Meters
-from jobferry.dispatch.queues import Queues
+from jobferry.dispatch.queue_status import QueueStatuses, is_news
+from jobferry.dispatch.queues import QueueHead, Queues
 from jobferry.dispatch.reconciler import Reconciler
 from jobferry.dispatch.views import Holders, Views
 from jobferry.kube.cache import Change
@@ -89,7 +90,8 @@ class Dispatcher:
             on_change=self._on_worker,
         )
         self.queues = Queues(hub, self.workers.objects, options.lost_after)
-        self.queues.objects.listen(lambda _: self._look_at_all())
+        self.queues.objects.listen(self._on_queue)
+        self._queue_statuses = QueueStatuses(hub, self.queues)
         self._views = Views(
             origin=options.origin,
             dispatcher=options.dispatcher,
@@ -135,7 +137,9 @@ class Dispatcher:
         try:
             self.workers.look_at_all()
             self._look_at_all()
-            await self._loop.run()
+            async with supervise.tasks("acting", clock=self._clock) as tasks:
+                tasks.start("queue statuses", self._queue_statuses.run)
+                await self._loop.run()
         finally:
             self._is_acting = False
 
@@ -150,6 +154,11 @@ class Dispatcher:
             self._views.memory.bury(change.item.key, change.before.uid)
         self._let_next_in(change)
         self.meters.see(change)
+
+    def _on_queue(self, change: Change[QueueHead]) -> None:
+        if self._is_acting and is_news(change):
+            self._queue_statuses.add(change.item.key)
+            self._look_at_all()
 
     def _on_mirror(self, worker: str, change: Change[MirrorHead]) -> None:
         self._views.holders.note(worker, change)
