@@ -116,12 +116,12 @@ class Dispatcher:
             failures=Failures(BACKOFF, hub.random),
             workers=options.passes,
         )
-        self.meters.follow(
-            queue=self._queue.stats, passes=self._loop.stats, links=self.workers.links
-        )
 
     async def run(self, lead: Lead) -> None:
         """Observe until cancelled, and act as long as `lead` lets us: a standby has warm caches."""
+        self.meters.follow(
+            queue=self._queue.stats, passes=self._loop.stats, links=self.workers.links
+        )
         async with supervise.tasks("dispatcher", clock=self._clock) as tasks:
             tasks.start("hub jobs", self.jobs.run)
             tasks.start("queues", self.queues.objects.run)
@@ -158,8 +158,7 @@ class Dispatcher:
         self.meters.see(change)
 
     def _on_queue(self, change: Change[QueueHead]) -> None:
-        if self._is_acting and is_news(change):
-            self._queue_statuses.add(change.item.key)
+        if is_news(change):
             self._look_at_all()
 
     def _on_mirror(self, worker: str, change: Change[MirrorHead]) -> None:

@@ -23,6 +23,7 @@ class QueueStatuses:
         self._hub = hub
         self._queues = queues
         self._keys: WorkQueue[Key] = WorkQueue(hub.clock)
+        queues.objects.listen(self._note)
         self._loop = Loop(
             "queues",
             self._see_to,
@@ -31,15 +32,13 @@ class QueueStatuses:
             workers=1,
         )
 
-    def add(self, key: Key) -> None:
-        """Ask that a Queue be looked at."""
-        self._keys.add(key)
-
     async def run(self) -> None:
-        """Write until cancelled; all that there are are looked at first."""
-        for item in self._queues.objects:
-            self.add(item.key)
+        """Write until cancelled: first to those of which there was news while it was not for us to do so."""
         await self._loop.run()
+
+    def _note(self, change: Change[QueueHead]) -> None:
+        if is_news(change):
+            self._keys.add(change.item.key)
 
     async def _see_to(self, key: Key) -> Outcome:
         item = self._queues.objects.get(key)
