@@ -1,9 +1,11 @@
 """Chooses a worker for a workload, or says of each why not."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 from jobferry.core.view import Kind, View, Worker
-from jobferry.objects.demand import Demand
+from jobferry.objects.demand import MOST, Demand
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +23,8 @@ def choose(view: View, kind: Kind, *, but: str | None = None) -> Choice:
     if not view.bounds.let(view.namespace):
         why = f"the setting namespaces does not let namespace {view.namespace} leave the hub"
         return Choice(None, why, is_out_of_bounds=True)
-    verdicts = {name: _refusal(view, kind, name) for name in view.policy.workers}
+    needs = cache(lambda: kind.demand(view.hub) if view.hub else {})
+    verdicts = {name: _refusal(view, needs, name) for name in view.policy.workers}
     if but in verdicts:
         verdicts[but] = "it is to leave there"
     able = [view.workers[name] for name, refusal in verdicts.items() if refusal is None]
@@ -32,7 +35,7 @@ def choose(view: View, kind: Kind, *, but: str | None = None) -> Choice:
     return Choice(None, reasons or "the queue has no workers", is_out_of_bounds)
 
 
-def _refusal(view: View, kind: Kind, name: str) -> str | None:
+def _refusal(view: View, needs: Callable[[], Demand], name: str) -> str | None:
     worker = view.workers.get(name)
     if worker is None:
         return "there is no such Worker"
@@ -40,7 +43,7 @@ def _refusal(view: View, kind: Kind, name: str) -> str | None:
         return trespass
     if not worker.is_up:
         return "not connected"
-    return worker.refuses or view.refusals.get(name) or _fullness(view, kind, worker)
+    return worker.refuses or view.refusals.get(name) or _fullness(view, needs, worker)
 
 
 def _trespass(view: View, name: str) -> str | None:
@@ -55,13 +58,13 @@ def _trespass(view: View, name: str) -> str | None:
     return None
 
 
-def _fullness(view: View, kind: Kind, worker: Worker) -> str | None:
+def _fullness(view: View, needs: Callable[[], Demand], worker: Worker) -> str | None:
     """Say why a worker has no room; in the same words as long as it has none."""
     if worker.max_load is not None and view.loads[worker.name] >= worker.max_load:
         return f"it takes at most {worker.max_load} workloads, and has them"
-    if not worker.capacity or view.hub is None:
+    if not worker.capacity:
         return None
-    return _shortage(worker, view.used[worker.name], kind.demand(view.hub))
+    return _shortage(worker, view.used[worker.name], needs())
 
 
 def _shortage(worker: Worker, used: Demand, demand: Demand) -> str | None:
@@ -69,6 +72,8 @@ def _shortage(worker: Worker, used: Demand, demand: Demand) -> str | None:
         capacity = worker.capacity.get(name)
         if capacity is None or not needed:
             continue
+        if needed == MOST:
+            return f"it asks for more {name} than any cluster has"
         if capacity < (used[name] + needed if name in used else needed):
             return f"too little {name} is left of its {capacity}: {needed} is needed"
     return None

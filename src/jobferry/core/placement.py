@@ -89,18 +89,16 @@ def vouched(obj: Obj) -> Placement | None:
     condition = conditions.find(obj.get("status", {}).get("conditions"), CONDITION)
     if condition is None or condition.get("status") != "True":
         return None
-    message = str(condition.get("message"))
+    return told(obj["metadata"]["uid"], str(condition.get("message")))
+
+
+def told(uid: str, message: str) -> Placement | None:
+    """Return the placement of the object of that UID whose condition says this; None: it tells of none."""
     try:
-        known = _told(obj["metadata"]["uid"], message)
+        known = _told(uid, message)
     except ValueError:
         return None
     return known if known is not None and str(known) == message else None
-
-
-def workers(annotation: str) -> list[str]:
-    """Return the workers that a record names, trusted or not: good enough for counting."""
-    record = _parsed(annotation)
-    return [shard.worker for shard in record.shards] if record else []
 
 
 def last_attempt(obj: Obj) -> int:

@@ -27,6 +27,10 @@ FINAL = (errors.Forbidden, errors.Invalid, errors.BadRequest)
 """Answers of a worker that will be the same if it is asked again soon."""
 
 
+NO_RIGHT = "cannot create resource"
+"""What an API server says of somebody who may not, whichever object it is."""
+
+
 class Priority(IntEnum):
     """What goes first when a cluster is busy: news that people wait for before new work."""
 
@@ -38,6 +42,10 @@ class Priority(IntEnum):
 
 class Refused(Error):
     """A worker will not have this workload; another may."""
+
+
+class NamespaceRefused(Refused):
+    """A worker will have no workload of this namespace."""
 
 
 class NotForwarded(Error):
@@ -148,13 +156,15 @@ class Actor:
             answer = await _client(link).create(JOBS, sent, field_validation="Strict")
         except errors.NotFound as error:
             if not link.spec.namespaces.create:
-                raise Refused(
+                raise NamespaceRefused(
                     f"namespace {sent['metadata']['namespace']} is missing"
                 ) from error
             await self._create_namespace(link, sent["metadata"]["namespace"])
             return await self._create(link, sent)
         except FINAL as error:
-            raise Refused(str(error)) from error
+            # Forbidden is also what a quota is exceeded with: that may be for this workload only.
+            is_closed = NO_RIGHT in str(error)
+            raise (NamespaceRefused if is_closed else Refused)(str(error)) from error
         except errors.ServerFailure as error:
             # An admission webhook there is broken. What else fails within a server may yet have been done.
             if "failed calling webhook" not in str(error):
@@ -168,7 +178,7 @@ class Actor:
             with suppress(errors.AlreadyExists):
                 await _client(link).create(NAMESPACES, {"metadata": {"name": name}})
         except errors.Forbidden as error:
-            raise Refused(f"namespace {name} is missing, and {error}") from error
+            raise NamespaceRefused(f"namespace {name} is missing, and {error}") from error
 
     async def _existing(self, link: Link, sent: Obj) -> Obj:
         """Find out whose the object is that has the mirror's name."""

@@ -15,6 +15,9 @@ from jobferry.workers.resource import WorkerHead
 QUEUES = Resource("jobferry.io", "v1alpha1", "queues", "Queue", namespaced=False)
 LABEL = "jobferry.io/queue"
 
+WORDS = 500
+"""How much is repeated of what people wrote where it makes no sense."""
+
 
 class Selection(msgspec.Struct, frozen=True, gc=False):
     """Which workers a queue uses."""
@@ -80,19 +83,29 @@ class Queues:
         )
         self._workers = workers
         self._lost_after = lost_after
-        self._policies: dict[str, Policy] = {}
+        self._policies: dict[str, Policy | str] = {}
         self.objects.listen(lambda _: self._policies.clear())
         workers.listen(lambda _: self._policies.clear())
 
     def policy(self, workload: Metadata) -> Policy | str:
         """Return what the workload's queue says, or why it has none."""
         queue = self._queue(workload)
-        if isinstance(queue, str):
-            return queue
+        return queue if isinstance(queue, str) else self._policy(queue)
+
+    def trouble(self, queue: Item[QueueHead]) -> str | None:
+        """Say what is wrong with a queue, if anything is: not all that the schema lets pass makes sense."""
+        policy = self._policy(queue)
+        return policy if isinstance(policy, str) else None
+
+    def _policy(self, queue: Item[QueueHead] | None) -> Policy | str:
         name = queue.key.name if queue else ""
         known = self._policies.get(name)
         if known is None:
-            known = self._policies[name] = self._read(queue.head.spec if queue else Spec())
+            try:
+                known = self._read(queue.head.spec if queue else Spec())
+            except labels.BadSelector as error:
+                known = f"the selector of Queue {name} makes no sense: {str(error)[:WORDS]}"
+            self._policies[name] = known
         return known
 
     def _queue(self, workload: Metadata) -> Item[QueueHead] | str | None:
