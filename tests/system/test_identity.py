@@ -12,7 +12,7 @@ from jobferry.objects import Obj
 from jobferry.settings import Settings
 from jobferry.workers.resource import WORKERS
 from tests.system.fleet import SYSTEM, WORKER, add_worker
-from tests.system.jobs import FOREVER, complete, condition, is_there, job, placed, runs
+from tests.system.jobs import FOREVER, MANAGER, complete, condition, is_there, job, placed, runs
 from tests.system.lab import Lab
 from tests.system.world import World, named, until_one
 
@@ -172,6 +172,33 @@ async def test_one_dispatcher_can_claim_several_managers(lab: Lab) -> None:
     async with lab.dispatcher(managed_by=claimed):
         await lab.world.run(job("a", manager=claimed[0]), complete)
         await lab.world.run(job("b", manager=claimed[1]), complete)
+
+
+async def test_jobs_that_are_not_claimed_any_more_run_on_until_they_are_deleted(
+    lab: Lab,
+) -> None:
+    """Of one the dispatcher still hears, the other is none of its business by its name."""
+    world, managers = lab.world, {"b": "jobferry.io/second", "c": "example.com/third"}
+    await lab.add_workers()
+    async with lab.dispatcher(managed_by=(MANAGER, *managers.values())):
+        for name, manager in managers.items():
+            await world.run(job(name, manager=manager, seconds=FOREVER), runs(1))
+    before = {name: (await world.mirror(name))["metadata"]["uid"] for name in managers}
+
+    async with lab.dispatcher():
+        await world.event("b", "NotClaimed", "goes on, and nobody reports of it")
+        for name, uid in before.items():
+            note = {"metadata": {"annotations": {"example.com/changed": "true"}}}
+            worker = world.workers[await world.where(name)]
+            await worker.patch(JOBS, name, note, namespace=world.namespace)
+            await world.run(job(f"after-{name}"), complete)
+            assert (await world.mirror(name))["metadata"]["uid"] == uid
+
+        for name in managers:
+            await world.delete(name)
+        await world.gone("b")
+    async with lab.dispatcher():
+        await world.gone("c")
 
 
 async def test_the_hub_can_be_its_own_worker(lab: Lab) -> None:

@@ -25,6 +25,9 @@ from jobferry.core.view import Kind, View
 from jobferry.objects import Obj
 from jobferry.objects.times import timestamp
 
+LOOK_AGAIN: Seconds = 600.0
+"""How often it is looked whether a workload that nobody follows is still there: nothing tells when it goes."""
+
 
 def decide(view: View, kind: Kind) -> Step:
     """Return what to do next."""
@@ -42,14 +45,29 @@ def decide(view: View, kind: Kind) -> Step:
 
 
 def _clean_up(view: View) -> Step:
-    """Remove what is left of a workload that is gone."""
+    """Remove what is left of a workload that is gone; one that is only not ours any more goes on."""
+    left = []
     for worker, obj in view.mirrors.items():
-        if _is_reachable(view, worker) and _is_ours(view, worker, obj):
-            why = "its workload is gone from the hub"
-            if view.buried and obj["metadata"]["labels"][HUB_UID] == view.buried:
-                return DeleteMirror(worker, obj, why)
-            return _delete(view, worker, obj, why)
-    return Rest("it is gone")
+        if not (_is_reachable(view, worker) and _is_ours(view, worker, obj)):
+            continue
+        uid = obj["metadata"]["labels"][HUB_UID]
+        if uid == view.unclaimed:
+            left.append(worker)
+            continue
+        why = "its workload is gone from the hub"
+        if uid == view.buried:
+            return DeleteMirror(worker, obj, why)
+        return _delete(view, worker, obj, why)
+    return _leave_alone(left) if left else Rest("it is gone")
+
+
+def _leave_alone(workers: list[str]) -> Step:
+    """Leave the mirrors of a workload that our settings claim no more; nothing tells us of it from then on."""
+    what = (
+        "It is there, but its managedBy is not claimed any more:"
+        f" its mirror on {', '.join(workers)} goes on, and nobody reports of it"
+    )
+    return Rest("it is not claimed", LOOK_AGAIN, (Notice("NotClaimed", what),))
 
 
 def _is_ours(view: View, worker: str, obj: Obj) -> bool:

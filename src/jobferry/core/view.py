@@ -163,6 +163,9 @@ class View:
     hub: Obj | None
     """None: there is none, or none that is delegated to us."""
 
+    unclaimed: str = ""
+    """The UID of the object of that name that is there, but is not delegated to us."""
+
     is_live: bool
     """Whether `hub` was read from the API server in this very pass, not from a cache."""
 

@@ -2,6 +2,7 @@ import pytest
 
 from jobferry.core import placement
 from jobferry.core.base import Base
+from jobferry.core.decide import LOOK_AGAIN
 from jobferry.core.steps import (
     CreateMirror,
     DeleteMirror,
@@ -136,6 +137,29 @@ class TestTheEnd:
 
         world.buried = "uid-0"
         assert world.next() == Look()
+
+    @pytest.mark.parametrize("is_live", [True, False])
+    def test_the_mirror_of_one_that_is_there_but_not_claimed_any_more_is_left_alone(
+        self, is_live: bool
+    ) -> None:
+        world = World(is_live=is_live)
+        world.place()
+        world.mirror()
+        world.hub, world.unclaimed = None, "uid-1"
+
+        step = world.next()
+
+        assert isinstance(step, Rest)
+        assert step.after == LOOK_AGAIN
+        assert [notice.reason for notice in step.notices] == ["NotClaimed"]
+
+    def test_the_mirror_of_another_object_of_an_unclaimed_name_is_deleted(self) -> None:
+        world = World()
+        world.place()
+        world.mirror()
+        world.hub, world.unclaimed = None, "uid-2"
+
+        assert isinstance(world.next(), DeleteMirror)
 
     def test_one_that_is_being_deleted_counts_as_gone(self) -> None:
         world = World()

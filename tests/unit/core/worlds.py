@@ -66,6 +66,7 @@ class World:
     policy: dict[str, Any] = field(default_factory=dict)
     is_live: bool = True
     buried: str = ""
+    unclaimed: str = ""
 
     def view(self) -> View:
         names = tuple(worker.name for worker in self.workers)
@@ -84,6 +85,7 @@ class World:
             now=NOW,
             refusals=self.refusals,
             buried=self.buried,
+            unclaimed=self.unclaimed,
         )
 
     def next(self) -> Step:
