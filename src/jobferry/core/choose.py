@@ -16,6 +16,8 @@ class Choice:
 
 def choose(view: View, kind: Kind, *, but: str | None = None) -> Choice:
     """Choose among the workers of the workload's queue, `but` one of them."""
+    if view.policy.missing:
+        return Choice(None, view.policy.missing)
     verdicts = {name: _refusal(view, kind, name) for name in view.policy.workers}
     if but in verdicts:
         verdicts[but] = "it is to leave there"

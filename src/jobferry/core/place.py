@@ -58,6 +58,8 @@ def _no_worker(view: View, hub: Obj, reason: str) -> Step:
     give_up = view.policy.give_up_after
     waits = f"no worker can take it: {reason}"
     notices = (Notice("NoWorker", f"No worker can take it: {reason}"),)
+    if view.policy.missing:
+        return Rest(waits, notices=(Notice("NoQueue", reason),))
     if give_up is None or (hub.get("status") or {}).get("startTime"):
         # What has run is not thrown away because its worker went: it waits for the next one.
         return Rest(waits, notices=notices)

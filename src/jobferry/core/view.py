@@ -134,6 +134,9 @@ class Policy:
     workers: tuple[str, ...]
     """Those that may run it, in the order to try them if `placement` is Ordered."""
 
+    missing: str = ""
+    """Why there is no queue that could say where it runs: what runs goes on, only placing waits."""
+
     placement: str = "Spread"
     lost_after: Seconds | None = 900.0
     """How long a worker may be lost until its work moves; None: work waits for it."""

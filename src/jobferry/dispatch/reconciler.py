@@ -62,9 +62,6 @@ class Reconciler:
         known = Known(key)
         for _ in range(MOST_STEPS):
             view = self._views.of(known)
-            if isinstance(view, str):
-                self._tell(key, (Notice("NoQueue", view),))
-                return DONE
             step = decide(view, job)
             if isinstance(step, Rest):
                 # All that has changed so far was in this view, our own writes too.

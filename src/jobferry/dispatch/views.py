@@ -85,17 +85,14 @@ class Views:
     used: Used
     memory: Memory
 
-    def of(self, known: Known) -> View | str:
-        """Return all that is known of a workload, or why it belongs to no queue."""
+    def of(self, known: Known) -> View:
+        """Return all that is known of a workload."""
         key = known.key
         item, unclaimed = self.jobs.get(key), known.unclaimed
         if item is not None and known.hides(item):
             item = None
         if item is not None and not self.claims.has(item.head):
             unclaimed, item = _standing(item), None
-        policy = self.queues.policy(item.head.metadata) if item else NO_POLICY
-        if isinstance(policy, str):
-            return policy
         workers = self.workers.views()
         return View(
             namespace=key.namespace,
@@ -105,7 +102,7 @@ class Views:
             is_live=known.is_live,
             mirrors=self._mirrors(key),
             workers=workers,
-            policy=policy,
+            policy=self._policy(item),
             origin=self.origin,
             dispatcher=self.dispatcher,
             now=self.clock.now(),
@@ -113,6 +110,16 @@ class Views:
             used=self.used,
             refusals=self.memory.refusals(key),
             buried=self.memory.buried(key),
+        )
+
+    def _policy(self, item: Item[JobHead] | None) -> Policy:
+        if item is None:
+            return NO_POLICY
+        found = self.queues.policy(item.head.metadata)
+        return (
+            found
+            if isinstance(found, Policy)
+            else self.queues.without(item.head.metadata, found)
         )
 
     def stranger(self, key: Key) -> JobHead | None:

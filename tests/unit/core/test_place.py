@@ -19,6 +19,44 @@ def test_people_are_told_why_no_worker_can_take_it() -> None:
     )
 
 
+class TestWithoutAQueue:
+    """It vanished, or several claim the workload."""
+
+    GONE = "there is no Queue q"
+    WAITS = Rest(f"no worker can take it: {GONE}", notices=(Notice("NoQueue", GONE),))
+
+    def world(self) -> World:
+        return World(policy={"missing": self.GONE, "give_up_after": 60.0})
+
+    def test_nothing_is_placed_nor_given_up(self) -> None:
+        assert self.world().settle() == self.WAITS
+
+    def test_what_runs_is_followed_to_its_end(self) -> None:
+        world = self.world()
+        world.place()
+        world.mirror(active=1, ready=1, startTime="2026-01-02T11:00:00Z")
+        assert world.settle() == Rest("runs on east")
+
+        done = [condition("SuccessCriteriaMet"), condition("Complete")]
+        world.mirror(succeeded=1, conditions=done, startTime="2026-01-02T11:00:00Z")
+        assert world.settle() == Rest("finished")
+
+    def test_what_is_to_leave_its_worker_waits(self) -> None:
+        world = self.world()
+        world.workers = [lost("east", minutes=20), up("west")]
+        world.place()
+
+        assert world.settle() == self.WAITS
+
+    def test_what_is_on_a_drained_worker_stays(self) -> None:
+        world = self.world()
+        world.workers = [up("east", moves_away=True, refuses="drained"), up("west")]
+        world.place()
+        world.mirror(active=1, ready=1, startTime="2026-01-02T11:00:00Z")
+
+        assert world.settle() == Rest("runs on east")
+
+
 def test_the_time_to_give_up_runs_from_the_creation() -> None:
     world = World(workers=FULL, policy={"give_up_after": 5400.0})
 
