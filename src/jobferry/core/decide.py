@@ -38,7 +38,7 @@ def decide(view: View, kind: Kind) -> Step:
     if stale := _stale(view, hub, placed):
         return stale
     if kind.finish(hub):
-        return _finished(view, hub)
+        return _finished(view, kind, hub)
     if placed is None:
         return _unplaced(view, kind, hub)
     return _placed(view, kind, hub, placed)
@@ -98,9 +98,9 @@ def _judge(view: View, hub: Obj, placed: Placement | None, worker: str, obj: Obj
     return view.marks(worker, hub["metadata"]["uid"], attempt).judge(obj)
 
 
-def _delete(view: View, worker: str, obj: Obj, why: str) -> Step:
+def _delete(view: View, worker: str, obj: Obj, why: str, *, only_as_seen: bool = False) -> Step:
     # Never on the word of a cache alone: it may not show yet what we wrote a moment ago.
-    return DeleteMirror(worker, obj, why) if view.is_live else Look()
+    return DeleteMirror(worker, obj, why, only_as_seen) if view.is_live else Look()
 
 
 def _is_reachable(view: View, worker: str) -> bool:
@@ -108,8 +108,15 @@ def _is_reachable(view: View, worker: str) -> bool:
     return known is not None and known.is_up
 
 
-def _finished(view: View, hub: Obj) -> Step:
-    """Keep the mirror for its logs, as long as the queue says and its worker stays."""
+def _finished(view: View, kind: Kind, hub: Obj) -> Step:
+    """Stop what still runs; keep the mirror for its logs, as long as the queue says and its worker stays."""
+    for worker, obj in view.mirrors.items():
+        runs = _is_reachable(view, worker) and not kind.finish(obj)
+        if runs and _is_ours(view, worker, obj):
+            # We end a workload whose mirror has ended, or is lost or gone: this one came back, or others
+            # ended the workload. Or another leader saw the mirror end, and our cache is late.
+            why = "its workload has ended on the hub"
+            return _delete(view, worker, obj, why, only_as_seen=True)
     for worker, obj in view.mirrors.items():
         known = view.workers.get(worker)
         if known and known.is_up and known.is_being_removed and _is_ours(view, worker, obj):
@@ -189,7 +196,7 @@ def _no_mirror(view: View, kind: Kind, hub: Obj, placed: Placement) -> Step:
     """Create the mirror; or move on, if it was there and is gone, or the worker will not have it."""
     shard = placed.shards[0]
     if why := _why_not_there(view, shard):
-        return move(view, kind, hub, placed, None, why=why)
+        return move(view, kind, hub, placed, None, why=why, is_nowhere=True)
     if _shows_work_since(hub, shard):
         why = f"its mirror on worker {shard.worker} was deleted there"
         if view.policy.fails_deleted:

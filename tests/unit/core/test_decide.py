@@ -115,6 +115,21 @@ class TestTheEnd:
         assert isinstance(step, Rest)
         assert (step.after is None) == (keep is None)
 
+    def test_a_mirror_that_still_runs_is_stopped_after_a_look(self) -> None:
+        world = finished({})
+        world.mirror(active=1)
+        world.is_live = False
+        assert world.next() == Look()
+        world.is_live = True
+
+        step = world.next()
+
+        assert isinstance(step, DeleteMirror)
+        # Our cache may be late: one that has ended meanwhile is to stay for its logs.
+        assert step.only_as_seen
+        world.workers = [lost("east", minutes=1), up("west")]
+        assert isinstance(world.next(), Rest)
+
     def test_and_goes_when_its_time_is_over(self) -> None:
         assert isinstance(finished({"keep_finished": 60.0}).next(), DeleteMirror)
 
@@ -325,7 +340,7 @@ class TestVanishedMirrors:
 def finished(policy: Obj) -> World:
     world = World(policy=policy)
     world.place()
-    world.mirror()
+    world.mirror(conditions=[condition("Complete")])
     assert world.hub is not None
     ended = [*world.hub["status"]["conditions"], condition("Complete")]
     world.write({"status": {"conditions": ended}})

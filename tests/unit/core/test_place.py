@@ -6,6 +6,7 @@ from jobferry.core import placement
 from jobferry.core.base import Base
 from jobferry.core.status import end
 from jobferry.core.steps import Look, Notice, Record, Rest
+from jobferry.core.view import Worker
 from jobferry.objects.times import timestamp
 from tests.unit.core.worlds import NOW, World, condition, lost, up
 
@@ -83,6 +84,30 @@ def test_a_workload_that_was_resumed_long_ago_fails() -> None:
 
     resumed["lastTransitionTime"] = timestamp(NOW - timedelta(seconds=60))
     world.write({"status": {"conditions": [resumed]}})
+    world.settle()
+
+    assert world.hub is not None
+    assert (end(world.hub["status"]) or {})["reason"] == "NoWorker"
+
+
+@pytest.mark.parametrize("last", [[], [lost("east", minutes=20)]])
+def test_a_workload_whose_mirror_may_run_is_never_given_up(last: list[Worker]) -> None:
+    world = World(policy={"give_up_after": 60.0})
+    world.place("east")
+    world.workers = [*last, up("west", refuses="it is drained")]
+
+    step = world.settle()
+
+    assert isinstance(step, Rest)
+    assert [notice.reason for notice in step.notices] == ["NoWorker"]
+
+
+def test_a_workload_that_its_only_worker_refused_is_given_up() -> None:
+    world = World(
+        workers=[up("east")], refusals={"east": "quota"}, policy={"give_up_after": 60.0}
+    )
+    world.place("east")
+
     world.settle()
 
     assert world.hub is not None
