@@ -6,6 +6,7 @@ after a crash at any point is nothing special.
 
 from jobferry.clock import Seconds
 from jobferry.core import legal, placement, times
+from jobferry.core.adopt import adopt, await_workers
 from jobferry.core.follow import follow
 from jobferry.core.marks import HUB_UID, Standing, Verdict, read
 from jobferry.core.place import move, place
@@ -35,9 +36,13 @@ def decide(view: View, kind: Kind) -> Step:
     if hub is None or hub["metadata"].get("deletionTimestamp"):
         return _clean_up(view)
     placed = placement.read(hub)
+    is_finished = kind.finish(hub) is not None
+    known = placed or placement.vouched(hub)
+    if not is_finished and (found := adopt(view, kind, hub, known)):
+        return found
     if stale := _stale(view, hub, placed):
         return stale
-    if kind.finish(hub):
+    if is_finished:
         return _finished(view, kind, hub)
     if placed is None:
         return _unplaced(view, kind, hub)
@@ -95,6 +100,8 @@ def _stale(view: View, hub: Obj, placed: Placement | None) -> Step | None:
 
 def _judge(view: View, hub: Obj, placed: Placement | None, worker: str, obj: Obj) -> Verdict:
     attempt = placed.attempt if placed else placement.last_attempt(hub)
+    if not attempt and (found := read(obj)):
+        attempt = found.attempt  # nobody knows any more which one counts
     return view.marks(worker, hub["metadata"]["uid"], attempt).judge(obj)
 
 
@@ -141,6 +148,8 @@ def _unplaced(view: View, kind: Kind, hub: Obj) -> Step:
     if vouched is not None:
         # Somebody lost or changed the annotation; the condition still knows.
         return Record(placement.patch(hub, vouched, view.now), vouched)
+    if waits := await_workers(view, hub):
+        return waits
     if hub["spec"].get("suspend"):
         patch = legal.patch(hub, legal.unplaced(hub, view.now))
         return WriteStatus(patch, None) if patch else Rest("suspended before it was placed")

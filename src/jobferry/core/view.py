@@ -73,6 +73,10 @@ class Kind(Protocol):
         """Return the base of the next attempt."""
         ...
 
+    def earlier(self, hub: Obj, mirror: Obj) -> Base:
+        """Return the base that a mirror was made with, as far as it can be told without the record of it."""
+        ...
+
     def outcome(self, hub: Obj, base: Base) -> Obj | None:
         """Return the status to want if nothing is left to run."""
         ...
