@@ -85,6 +85,10 @@ class Kind(Protocol):
         """Return since when a mirror should run while none of it ever has; None: it has, or need not."""
         ...
 
+    def resume(self, hub: Obj, mirror: Obj, base: Base, now: datetime) -> Obj:
+        """Return the merge patch that lets a mirror which we suspended ourselves be as the hub wants it."""
+        ...
+
     def edits(self, hub: Obj, mirror: Obj, base: Base) -> Edits:
         """Compare the hub object with its mirror and with what was forwarded."""
         ...

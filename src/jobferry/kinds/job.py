@@ -18,7 +18,7 @@ from jobferry.core.status import (
 from jobferry.kinds import job_edits
 from jobferry.kinds.dropped import dropped_fields
 from jobferry.kinds.job_draft import draft
-from jobferry.kinds.job_edits import edits
+from jobferry.kinds.job_edits import edits, resume
 from jobferry.objects import Obj
 from jobferry.objects.demand import Demand, of_job
 
@@ -32,6 +32,7 @@ __all__ = [
     "finish",
     "mirror",
     "outcome",
+    "resume",
     "waits_since",
     "wanted_status",
 ]
