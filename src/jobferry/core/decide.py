@@ -56,11 +56,11 @@ def _clean_up(view: View) -> Step:
         if not (_is_reachable(view, worker) and _is_ours(view, worker, obj)):
             continue
         uid = obj["metadata"]["labels"][HUB_UID]
-        if uid == view.unclaimed:
+        if view.unclaimed and uid == view.unclaimed:
             left.append(worker)
             continue
         why = "its workload is gone from the hub"
-        if uid == view.buried:
+        if view.buried and uid == view.buried:
             return DeleteMirror(worker, obj, why)
         return _delete(view, worker, obj, why)
     return _leave_alone(left) if left else Rest("it is gone")

@@ -116,11 +116,9 @@ class Views:
         if item is None:
             return NO_POLICY
         found = self.queues.policy(item.head.metadata)
-        return (
-            found
-            if isinstance(found, Policy)
-            else self.queues.without(item.head.metadata, found)
-        )
+        if isinstance(found, Policy):
+            return found
+        return self.queues.without(item.head.metadata, found)
 
     def stranger(self, key: Key) -> JobHead | None:
         """Return the Job of that name if it is not ours, though it looks as if it were meant to be."""

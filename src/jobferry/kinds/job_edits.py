@@ -39,6 +39,7 @@ DEADLINE: Path = ("spec", "activeDeadlineSeconds")
 SUSPEND: Path = ("spec", "suspend")
 
 DAY = 24 * 60 * 60
+"""In seconds: more than any two clocks differ by."""
 
 SHORT = 64
 """How long a noted value may be as JSON; of a longer one only the hash is noted."""
@@ -113,9 +114,8 @@ def resume(hub_job: Obj, mirror: Obj, base: Base, now: datetime) -> Obj:
     forwarded = _forwarded(mirror)
     notes = _notes(hub_job, (forwarded or _traces(fields)) | sent)
     if forwarded is not None:
-        del notes[
-            marks.HUB_GENERATION
-        ]  # what else has changed on the hub is yet to be forwarded
+        # What else has changed on the hub is yet to be forwarded.
+        del notes[marks.HUB_GENERATION]
     return _patch(mirror, sent, notes)
 
 

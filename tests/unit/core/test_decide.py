@@ -3,6 +3,7 @@ import pytest
 from jobferry.core import placement
 from jobferry.core.base import Base
 from jobferry.core.decide import LOOK_AGAIN
+from jobferry.core.marks import HUB_UID
 from jobferry.core.steps import (
     CreateMirror,
     DeleteMirror,
@@ -175,6 +176,17 @@ class TestTheEnd:
         world.hub, world.unclaimed = None, "uid-2"
 
         assert isinstance(world.next(), DeleteMirror)
+
+    def test_a_mirror_that_says_of_nothing_that_it_is_its_mirror_is_deleted_after_a_look(
+        self,
+    ) -> None:
+        world = World(is_live=False)
+        world.place()
+        world.mirror()
+        world.mirrors["east"]["metadata"]["labels"][HUB_UID] = ""
+        world.hub = None
+
+        assert world.next() == Look()
 
     def test_one_that_is_being_deleted_counts_as_gone(self) -> None:
         world = World()
