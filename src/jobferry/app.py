@@ -33,6 +33,7 @@ from jobferry.objects import Obj
 from jobferry.runtime import supervise
 from jobferry.runtime.termination import until_told
 from jobferry.settings import DEFAULTS, Settings
+from jobferry.workers import named
 from jobferry.workers.resource import WORKERS
 from jobferry.workers.source import Rules
 
@@ -83,12 +84,18 @@ async def dispatch_by_kubeconfig(
         if install_crds:
             await _install(hub, settings.lease.namespace)
         await hub_checks.check(hub, settings.lease.namespace)
-        for name, its_context in workers.items():
-            await _make_worker(hub, name, path, its_context)
+        specs: dict[str, Obj] = {
+            name: {"kubeconfig": {"file": str(path), "context": its_context}}
+            for name, its_context in workers.items()
+        }
+        going = [name for name in specs if not await named.make(hub, name, specs[name])]
         # What the operator named on the command line is allowed, whatever the settings say of files.
         trusted = frozenset({path}) if workers else frozenset()
         me = f"{socket.gethostname()}-{secrets.token_hex(4)}"
-        await dispatch(hub, settings, me=me, meters=meters, trusted=trusted)
+        async with supervise.tasks("run", clock=CLOCK) as tasks:
+            for name in going:
+                tasks.start(f"Worker {name}", partial(named.make_anew, hub, name, specs[name]))
+            await dispatch(hub, settings, me=me, meters=meters, trusted=trusted)
 
 
 async def dispatch(
@@ -234,19 +241,6 @@ async def _install(hub: Client, namespace: str) -> None:
             force=True,
         )
     await hub_checks.served(hub)
-
-
-async def _make_worker(hub: Client, name: str, path: Path, context: str) -> None:
-    spec = {"kubeconfig": {"file": str(path), "context": context}}
-    worker = {
-        "apiVersion": WORKERS.api_version,
-        "kind": WORKERS.kind,
-        "metadata": {"name": name},
-        "spec": spec,
-    }
-    await hub.patch(
-        WORKERS, name, worker, kind=PatchKind.APPLY, field_manager="jobferry-run", force=True
-    )
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:

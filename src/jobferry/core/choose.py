@@ -20,6 +20,8 @@ class Choice:
 
 def choose(view: View, kind: Kind, *, but: str | None = None) -> Choice:
     """Choose among the workers of the workload's queue, `but` one of them."""
+    if view.policy.missing:
+        return Choice(None, view.policy.missing)
     if not view.bounds.let(view.namespace):
         why = f"the setting namespaces does not let namespace {view.namespace} leave the hub"
         return Choice(None, why, is_out_of_bounds=True)

@@ -56,7 +56,7 @@ class Placement:
 def read(obj: Obj) -> Placement | None:
     """Return the placement that counts; None if there is none, or one that cannot be trusted."""
     known = vouched(obj)
-    return known if known is not None and known == _recorded(obj) else None
+    return known if known is not None and known == noted(obj) else None
 
 
 def patch(obj: Obj, placement: Placement, now: datetime, *, idle: Obj | None = None) -> Obj:
@@ -101,6 +101,12 @@ def told(uid: str, message: str) -> Placement | None:
     return known if known is not None and str(known) == message else None
 
 
+def noted(obj: Obj) -> Placement | None:
+    """Return the placement that the annotation alone tells, which may be anybody's."""
+    text = (obj["metadata"].get("annotations") or {}).get(ANNOTATION)
+    return None if text is None else _parsed(text)
+
+
 def last_attempt(obj: Obj) -> int:
     """Return the number of the last placement that was really made; 0: none was."""
     known = read(obj) or vouched(obj)
@@ -118,11 +124,6 @@ def _told(uid: str, message: str) -> Placement | None:
         for worker, cluster, base in _SHARD.findall(message, attempt.end())
     )
     return Placement(uid, int(attempt[1]), shards) if shards else None
-
-
-def _recorded(obj: Obj) -> Placement | None:
-    text = (obj["metadata"].get("annotations") or {}).get(ANNOTATION)
-    return None if text is None else _parsed(text)
 
 
 @lru_cache(maxsize=4096)

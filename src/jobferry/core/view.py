@@ -74,12 +74,20 @@ class Kind(Protocol):
         """Return the base of the next attempt."""
         ...
 
+    def earlier(self, hub: Obj, mirror: Obj) -> Base:
+        """Return the base that a mirror was made with, as far as it can be told without the record of it."""
+        ...
+
     def outcome(self, hub: Obj, base: Base) -> Obj | None:
         """Return the status to want if nothing is left to run."""
         ...
 
     def waits_since(self, mirror: Obj) -> datetime | None:
         """Return since when a mirror should run while none of it ever has; None: it has, or need not."""
+        ...
+
+    def resume(self, hub: Obj, mirror: Obj, base: Base, now: datetime) -> Obj:
+        """Return the merge patch that lets a mirror which we suspended ourselves be as the hub wants it."""
         ...
 
     def edits(self, hub: Obj, mirror: Obj, base: Base) -> Edits:
@@ -145,6 +153,9 @@ class Policy:
     workers: tuple[str, ...]
     """Those that may run it, in the order to try them if `placement` is Ordered."""
 
+    missing: str = ""
+    """Why there is no queue that could say where it runs: what runs goes on, only placing waits."""
+
     placement: str = "Spread"
     lost_after: Seconds | None = 900.0
     """How long a worker may be lost until its work moves; None: work waits for it."""
@@ -173,6 +184,9 @@ class View:
     name: str
     hub: Obj | None
     """None: there is none, or none that is delegated to us."""
+
+    unclaimed: str = ""
+    """The UID of the object of that name that is there, but is not delegated to us."""
 
     is_live: bool
     """Whether `hub` was read from the API server in this very pass, not from a cache."""

@@ -131,16 +131,26 @@ class Actor:
         link, meta = self._link(step.worker), step.obj["metadata"]
         async with link.inflight.slot(Priority.CREATE):
             # Gone, or another by now: either way it is not ours any more.
-            with suppress(errors.NotFound, errors.Conflict):
-                answer = await _client(link).delete(
-                    JOBS,
-                    meta["name"],
-                    meta["namespace"],
-                    propagation="Background",
-                    uid=meta["uid"],
-                )
+            with suppress(errors.NotFound):
+                try:
+                    answer = await _client(link).delete(
+                        JOBS,
+                        meta["name"],
+                        meta["namespace"],
+                        propagation="Background",
+                        uid=meta["uid"],
+                        resource_version=meta["resourceVersion"] if step.only_as_seen else None,
+                    )
+                except errors.Conflict:
+                    await self._see(link, meta)
+                    return
                 _mirrors(link).absorb_deletion(Key(meta["namespace"], meta["name"]), answer)
         _log.info("Mirror deleted", worker=step.worker, mirror=meta["name"], why=step.why)
+
+    async def _see(self, link: Link, meta: Obj) -> None:
+        """Read what is there under a mirror's name by now."""
+        found = await _client(link).get(JOBS, meta["name"], meta["namespace"])
+        _mirrors(link).absorb(found)
 
     async def _patch_hub(self, hub: Obj, patch: Obj, priority: Priority) -> Obj:
         meta = hub["metadata"]

@@ -1,5 +1,7 @@
 """The queues: which workload goes by which policy."""
 
+from dataclasses import replace
+
 import msgspec
 
 from jobferry.clock import Seconds
@@ -84,13 +86,19 @@ class Queues:
         self._workers = workers
         self._lost_after = lost_after
         self._policies: dict[str, Policy | str] = {}
+        self._last: dict[tuple[str, str], Policy] = {}
+        """By namespace and label: what was last said to the workloads that have them."""
+
         self.objects.listen(lambda _: self._policies.clear())
         workers.listen(lambda _: self._policies.clear())
 
     def policy(self, workload: Metadata) -> Policy | str:
         """Return what the workload's queue says, or why it has none."""
         queue = self._queue(workload)
-        return queue if isinstance(queue, str) else self._policy(queue)
+        known = queue if isinstance(queue, str) else self._policy(queue)
+        if isinstance(known, Policy):
+            self._last[_address(workload)] = known
+        return known
 
     def trouble(self, queue: Item[QueueHead]) -> str | None:
         """Say what is wrong with a queue, if anything is: not all that the schema lets pass makes sense."""
@@ -107,6 +115,11 @@ class Queues:
                 known = f"the selector of Queue {name} makes no sense: {str(error)[:WORDS]}"
             self._policies[name] = known
         return known
+
+    def without(self, workload: Metadata, why: str) -> Policy:
+        """Return what holds for a workload that has no queue: what was said last, but for where it may go."""
+        defaults = Policy(workers=(), lost_after=self._lost_after)
+        return replace(self._last.get(_address(workload), defaults), workers=(), missing=why)
 
     def _queue(self, workload: Metadata) -> Item[QueueHead] | str | None:
         """Find the queue by label, else by namespace; None: the default one, which uses all workers."""
@@ -139,6 +152,11 @@ class Queues:
             fails_deleted=spec.on_mirror_deleted == "Fail",
             moves_unstarted=spec.on_not_started.action == "Move",
         )
+
+
+def _address(workload: Metadata) -> tuple[str, str]:
+    """Return all by which the queue of a workload is found."""
+    return workload.namespace, workload.labels.get(LABEL, "")
 
 
 def _ordered(selection: Selection, workers: Informer[WorkerHead]) -> list[str]:

@@ -61,9 +61,6 @@ class Reconciler:
         known = Known(key)
         for _ in range(MOST_STEPS):
             view = self._views.of(known)
-            if isinstance(view, str):
-                self._tell(key, (Notice("NoQueue", view),))
-                return DONE
             step = decide(view, job)
             if isinstance(step, Rest):
                 # All that has changed so far was in this view, our own writes too.
@@ -109,10 +106,8 @@ class Reconciler:
         self._meters.place(chosen)
 
     async def _look(self, known: Known) -> None:
-        if await self._actor.look(known.key) is None:
-            cached = self._views.jobs.get(known.key)
-            known.gone = cached.uid if cached else ""
-        known.is_live = True
+        found = await self._actor.look(known.key)
+        known.learn(found, self._views.jobs.get(known.key), self._views.claims)
 
     def _may_ask(self, key: Key, step: Record) -> bool:
         """Tell whether to place it there: not while another asks for all of its namespace."""
@@ -145,7 +140,7 @@ class Reconciler:
     async def _rest(self, key: Key, view: View, step: Rest) -> Outcome:
         _log.debug("Rests", why=step.why)
         notices = step.notices
-        if view.hub is None and (stranger := self._views.stranger(key)):
+        if view.hub is None and not notices and (stranger := self._views.stranger(key)):
             notice = await self._views.claims.notice(self._actor.hub, stranger)
             notices = (notice,) if notice else ()
         self._tell(key, notices)
@@ -156,11 +151,13 @@ class Reconciler:
         return DONE if after is None else Again(after)
 
     def _tell(self, key: Key, notices: tuple[Notice, ...]) -> None:
-        """Tell people what they were not told yet."""
+        """Tell people what they were not told yet: by events, or where we follow no such Job, in the log."""
         item = self._views.jobs.get(key)
-        if item is not None:
-            for notice in self._views.memory.news(key, notices):
+        for notice in self._views.memory.news(key, notices):
+            if item is not None:
                 self._record(item.object(), "Warning", notice.reason, notice.message)
+            else:
+                _log.warning("Nobody follows this Job", why=notice.message)
 
 
 def _there(found: T | None) -> T:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 
+from jobferry import log
 from jobferry.clock import Seconds
 from jobferry.core import marks, view
 from jobferry.kube.cache import Change
@@ -25,6 +26,8 @@ from jobferry.workers.roster import Roster
 from jobferry.workers.source import Rules
 
 AT_A_TIME = 8
+
+_log = log.get(__name__)
 
 
 class Workers:
@@ -92,6 +95,7 @@ class Workers:
         async with supervise.tasks("workers", clock=self._clock) as self._tasks:
             self._tasks.start("objects", self.objects.run)
             await self.objects.synced.wait()
+            self._warn_of_none()
             await loop.run()
 
     def look_at_all(self) -> None:
@@ -119,6 +123,12 @@ class Workers:
         if roster.is_news(change):
             self._look_round()
         self._queue.add(change.item.key.name)
+        if change.after is None:
+            self._warn_of_none()
+
+    def _warn_of_none(self) -> None:
+        if not len(self.objects):
+            _log.warning("There is no Worker: Jobs wait until there is one")
 
     def _note_state(self, name: str) -> None:
         self._look_round()
