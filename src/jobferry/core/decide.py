@@ -177,6 +177,8 @@ def _no_mirror(view: View, kind: Kind, hub: Obj, placed: Placement) -> Step:
         if view.policy.fails_deleted:
             return _fail(view, hub, why)
         return move(view, kind, hub, placed, None, why=why)
+    if not view.is_live:
+        return Look()  # the cache may be late, and the workload finished
     marks = view.marks(shard.worker, hub["metadata"]["uid"], placed.attempt)
     return CreateMirror(shard.worker, kind.mirror(hub, marks, shard.base))
 

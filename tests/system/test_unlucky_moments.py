@@ -1,0 +1,61 @@
+"""Dispatchers that know too little, too late, or act at a bad moment: nothing runs twice, nothing is left behind."""
+
+import asyncio
+from functools import partial
+
+import pytest
+
+from jobferry.kube.resources import JOBS
+from jobferry.kube.wire import Answer, Request
+from jobferry.runtime import supervise
+from tests.system.jobs import NORTH_FIRST, complete, job
+from tests.system.lab import BRISK, Lab
+from tests.system.meddling import Meddling, Send, makes_a_job
+from tests.system.world import named, until_none
+
+pytestmark = pytest.mark.fleet
+
+
+async def test_a_new_leader_whose_news_is_late_does_not_run_a_finished_job_again(
+    lab: Lab,
+) -> None:
+    world, meddling = lab.world, Meddling(lab.fleet.reach)
+    hub, north = lab.fleet.planes["west"].url, lab.proxies["north"].url
+    stands, looked, made = asyncio.Event(), asyncio.Event(), []
+
+    async def on_hub(request: Request, send: Send) -> Answer:
+        if "/leases" in request.target:
+            stands.set()
+        if request.target.endswith("/jobs/a"):
+            looked.set()
+        return await send(request)
+
+    async def on_north(request: Request, send: Send) -> Answer:
+        if makes_a_job(request):
+            made.append(request.target)
+            looked.set()
+        return await send(request)
+
+    meddling.meddle(hub, on_hub)
+    meddling.meddle(north, on_north)
+    await lab.add_workers()
+    brief = {**NORTH_FIRST, "finishedMirrors": {"keepSeconds": 0}}
+    queue = await world.queue("brief", **brief)
+    async with supervise.tasks("replicas", clock=lab.fleet.clock) as tasks:
+        first = tasks.start("first", partial(lab.replica, lease=BRISK))
+        await world.submit(job("a", queue=queue, parallelism=0))
+        await world.on("north", "a")
+        tasks.start("second", partial(lab.replica, lease=BRISK, reach=meddling.reach))
+        await stands.wait()
+        meddling.keep_back(hub)
+        await world.edit("a", {"spec": {"parallelism": 1}})
+        await world.until("a", complete)
+        await until_none(world.workers["north"], named(JOBS, "a", world.namespace))
+
+        await first.stop()
+        await looked.wait()
+        meddling.let_go(hub)
+        await world.run(job("b", queue=queue), complete)
+
+    assert len(made) == 1
+    await until_none(world.workers["north"], named(JOBS, "a", world.namespace))
