@@ -1,7 +1,7 @@
 """Carries out the steps that the core decides on: each is one request, and its answer goes into the cache."""
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from enum import IntEnum
 
 from jobferry import log
@@ -45,8 +45,12 @@ class NotForwarded(Error):
     """A worker would not have a change of the workload that it runs."""
 
 
+class Deposed(Error):
+    """It is not for us to write any more: we slept, and somebody else may lead by now."""
+
+
 class Actor:
-    """Writes to the hub and to workers."""
+    """Writes to the hub and to workers, as long as `may_act` says so."""
 
     def __init__(
         self,
@@ -55,12 +59,15 @@ class Actor:
         workers: Workers,
         requests: int,
         record: Tell,
+        *,
+        may_act: Callable[[], bool],
     ) -> None:
         self.hub = hub
         self._absorb = absorb
         self._workers = workers
         self._inflight = Inflight(requests)
         self._record = record
+        self._may_act = may_act
 
     async def look(self, key: Key) -> Obj | None:
         """Read a workload from the hub's API server; None: it is gone."""
@@ -90,7 +97,7 @@ class Actor:
         """Create a mirror; raises `Refused` where the worker will not have it."""
         link = self._link(step.worker)
         sent, meta = step.obj, step.obj["metadata"]
-        async with link.inflight.slot(Priority.CREATE):
+        async with self._turn(link.inflight, Priority.CREATE):
             try:
                 answer = await self._create(link, sent)
             except errors.AlreadyExists:
@@ -104,7 +111,7 @@ class Actor:
     async def edit(self, step: EditMirror) -> None:
         """Forward a change to a mirror."""
         link, meta = self._link(step.worker), step.obj["metadata"]
-        async with link.inflight.slot(Priority.CREATE):
+        async with self._turn(link.inflight, Priority.CREATE):
             body = {
                 **step.patch,
                 "metadata": {**step.patch.get("metadata", {}), "uid": meta["uid"]},
@@ -122,7 +129,7 @@ class Actor:
     async def delete(self, step: DeleteMirror) -> None:
         """Delete a mirror, and no other object that may bear its name by now."""
         link, meta = self._link(step.worker), step.obj["metadata"]
-        async with link.inflight.slot(Priority.CREATE):
+        async with self._turn(link.inflight, Priority.CREATE):
             # Gone, or another by now: either way it is not ours any more.
             with suppress(errors.NotFound, errors.Conflict):
                 answer = await _client(link).delete(
@@ -137,7 +144,7 @@ class Actor:
 
     async def _patch_hub(self, hub: Obj, patch: Obj, priority: Priority) -> Obj:
         meta = hub["metadata"]
-        async with self._inflight.slot(priority):
+        async with self._turn(self._inflight, priority):
             answer = await self.hub.patch(
                 JOBS, meta["name"], patch, namespace=meta["namespace"], subresource="status"
             )
@@ -145,15 +152,23 @@ class Actor:
         return answer
 
     async def _create(self, link: Link, sent: Obj) -> Obj:
+        """Create a mirror, and its namespace first if that is missing and ours to make."""
+        namespace = sent["metadata"]["namespace"]
         try:
-            answer = await _client(link).create(JOBS, sent, field_validation="Strict")
+            return await self._post(link, sent)
         except errors.NotFound as error:
             if not link.spec.namespaces.create:
-                raise Refused(
-                    f"namespace {sent['metadata']['namespace']} is missing"
-                ) from error
-            await self._create_namespace(link, sent["metadata"]["namespace"])
-            return await self._create(link, sent)
+                raise Refused(f"namespace {namespace} is missing") from error
+        await self._create_namespace(link, namespace)
+        try:
+            return await self._post(link, sent)
+        except errors.NotFound as error:
+            raise Refused(f"namespace {namespace} was made, and yet: {error}") from error
+
+    async def _post(self, link: Link, sent: Obj) -> Obj:
+        self._check()
+        try:
+            answer = await _client(link).create(JOBS, sent, field_validation="Strict")
         except FINAL as error:
             raise Refused(str(error)) from error
         except errors.ServerFailure as error:
@@ -165,6 +180,7 @@ class Actor:
         return answer
 
     async def _create_namespace(self, link: Link, name: str) -> None:
+        self._check()
         try:
             with suppress(errors.AlreadyExists):
                 await _client(link).create(NAMESPACES, {"metadata": {"name": name}})
@@ -183,6 +199,18 @@ class Actor:
         # Ours: of this attempt, or of one before it, which the next look at the caches removes.
         _mirrors(link).absorb(found)
         return sent if verdict.standing is Standing.STALE else found
+
+    @asynccontextmanager
+    async def _turn(self, inflight: Inflight, priority: Priority) -> AsyncIterator[None]:
+        """Hold a slot for writing during the block."""
+        async with inflight.slot(priority):
+            self._check()  # only now: it may have been a long wait
+            yield
+
+    def _check(self) -> None:
+        """Raise `Deposed` if it is not for us to write any more; asked right before each write."""
+        if not self._may_act():
+            raise Deposed("it is not for us to write any more")
 
     def _link(self, name: str) -> Link:
         link = self._workers.link(name)

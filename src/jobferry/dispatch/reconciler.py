@@ -1,6 +1,5 @@
 """Looks at one workload: puts together what is known, asks the core for the next step, and takes it."""
 
-from collections.abc import Callable
 from typing import TypeVar
 
 from jobferry import log
@@ -17,7 +16,7 @@ from jobferry.core.steps import (
     WriteStatus,
 )
 from jobferry.core.view import View
-from jobferry.dispatch.act import Actor, NotForwarded, Refused
+from jobferry.dispatch.act import Actor, Deposed, NotForwarded, Refused
 from jobferry.dispatch.memory import REFUSAL_LASTS
 from jobferry.dispatch.meters import Meters
 from jobferry.dispatch.views import Known, Views
@@ -48,14 +47,12 @@ class Reconciler:
         meters: Meters,
         *,
         record: Tell,
-        may_act: Callable[[], bool],
     ) -> None:
         self._views = views
         self._actor = actor
         self._queue = queue
         self._meters = meters
         self._record = record
-        self._may_act = may_act
 
     async def look(self, key: Key) -> Outcome:
         """Take steps until there is none to take."""
@@ -71,11 +68,10 @@ class Reconciler:
                 self._queue.withdraw(key)
                 self._meters.reporting.drop(key)
                 return await self._rest(key, view, step)
-            if not self._may_act():
-                # We slept, and somebody else may lead by now. Once we lead again, all are looked at.
-                return DONE
             try:
                 await self._take(known, view, step)
+            except Deposed:
+                return DONE  # once we lead again, all are looked at
             except errors.Conflict:
                 await self._look(known)  # the hub object changed meanwhile: decide anew
             except NotForwarded as refusal:
