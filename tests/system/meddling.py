@@ -105,7 +105,7 @@ def makes_a_job(request: Request) -> bool:
     return request.method == "POST" and is_of_jobs(request)
 
 
-def altered(request: Request, alter: Callable[[Obj], None]) -> Request:
+def altered(request: Request, alter: Callable[[Obj], object]) -> Request:
     """Return a request whose body was altered."""
     body: Obj = orjson.loads(request.body)
     alter(body)

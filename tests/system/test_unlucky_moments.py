@@ -5,12 +5,13 @@ from functools import partial
 
 import pytest
 
+from jobferry.core import marks
 from jobferry.kube.resources import JOBS
 from jobferry.kube.wire import Answer, Request
 from jobferry.runtime import supervise
 from tests.system.jobs import NORTH_FIRST, complete, job
 from tests.system.lab import BRISK, Lab
-from tests.system.meddling import Meddling, Send, makes_a_job
+from tests.system.meddling import Meddling, Send, altered, makes_a_job
 from tests.system.world import named, until_none
 
 pytestmark = pytest.mark.fleet
@@ -59,3 +60,36 @@ async def test_a_new_leader_whose_news_is_late_does_not_run_a_finished_job_again
 
     assert len(made) == 1
     await until_none(world.workers["north"], named(JOBS, "a", world.namespace))
+
+
+@pytest.mark.parametrize(
+    ("member", "key"),
+    [
+        ("labels", marks.ORIGIN),
+        ("labels", marks.ATTEMPT),
+        ("annotations", marks.MIRROR),
+        ("annotations", marks.FORWARDED),
+    ],
+)
+async def test_a_mirror_whose_marks_its_worker_strips_is_removed_and_the_job_runs_elsewhere(
+    lab: Lab, member: str, key: str
+) -> None:
+    world, meddling = lab.world, Meddling(lab.fleet.reach)
+
+    async def strip(request: Request, send: Send) -> Answer:
+        """Do as an admission webhook of the worker may."""
+        if makes_a_job(request):
+            request = altered(request, lambda body: body["metadata"][member].pop(key))
+        return await send(request)
+
+    meddling.meddle(lab.proxies["north"].url, strip)
+    await lab.add_workers()
+    queue = await world.queue("north-first", **NORTH_FIRST)
+    async with lab.dispatcher(reach=meddling.reach):
+        await world.run(job("a", queue=queue), complete)
+
+        assert await world.where("a") == "south"
+        assert f"does not keep our marks {key}: an admission" in await world.event(
+            "a", "Refused"
+        )
+        await until_none(world.workers["north"], named(JOBS, "a", world.namespace))

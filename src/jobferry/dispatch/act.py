@@ -102,10 +102,9 @@ class Actor:
                 answer = await self._create(link, sent)
             except errors.AlreadyExists:
                 answer = await self._existing(link, sent)
-        dropped = job.dropped_fields(sent, answer)
-        if dropped:
-            await self.delete(DeleteMirror(step.worker, answer, "its worker dropped fields"))
-            raise Refused(f"it does not know {', '.join(dropped)}")
+        if why := _difference(sent, answer):
+            await self.delete(DeleteMirror(step.worker, answer, f"its worker {why}"))
+            raise Refused(f"it {why}")
         _log.info("Mirror is there", worker=step.worker, mirror=meta["name"])
 
     async def edit(self, step: EditMirror) -> None:
@@ -198,7 +197,10 @@ class Actor:
             raise Refused(f"its name is taken by an object of others: {verdict.reason}")
         # Ours: of this attempt, or of one before it, which the next look at the caches removes.
         _mirrors(link).absorb(found)
-        return sent if verdict.standing is Standing.STALE else found
+        is_as_sent = verdict.standing is Standing.CURRENT and _generation(found) == _generation(
+            sent
+        )
+        return found if is_as_sent else sent  # what was made of another is not to be compared
 
     @asynccontextmanager
     async def _turn(self, inflight: Inflight, priority: Priority) -> AsyncIterator[None]:
@@ -217,6 +219,25 @@ class Actor:
         if link is None or link.connection is None:
             raise errors.Unreachable(f"worker {name} is not connected")
         return link
+
+
+def _difference(sent: Obj, made: Obj) -> str | None:
+    """Say what a worker did to a mirror that makes it useless, if anything."""
+    if dropped := job.dropped_fields(sent, made):
+        return f"does not know {', '.join(dropped)}"
+    if lost := marks.altered(sent, made):
+        # Without them the mirror would be foreign to us: run on there, and again elsewhere.
+        return (
+            f"does not keep our marks {', '.join(lost)}:"
+            " an admission webhook or policy there removes or changes them"
+        )
+    return None
+
+
+def _generation(mirror: Obj) -> str | None:
+    """Return the generation of the workload that a mirror was made from."""
+    noted: str | None = mirror["metadata"]["annotations"].get(marks.HUB_GENERATION)
+    return noted
 
 
 def _client(link: Link) -> Client:
