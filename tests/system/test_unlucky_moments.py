@@ -9,7 +9,7 @@ from jobferry.core import marks
 from jobferry.kube.resources import JOBS
 from jobferry.kube.wire import Answer, Request
 from jobferry.runtime import supervise
-from tests.system.jobs import NORTH_FIRST, complete, job
+from tests.system.jobs import FOREVER, NORTH_FIRST, complete, job, runs
 from tests.system.lab import BRISK, Lab
 from tests.system.meddling import Meddling, Send, altered, makes_a_job
 from tests.system.world import named, until_none
@@ -93,3 +93,34 @@ async def test_a_mirror_whose_marks_its_worker_strips_is_removed_and_the_job_run
             "a", "Refused"
         )
         await until_none(world.workers["north"], named(JOBS, "a", world.namespace))
+
+
+async def test_an_edit_that_meets_a_changed_mirror_looks_at_the_mirror(lab: Lab) -> None:
+    world, meddling = lab.world, Meddling(lab.fleet.reach)
+    await lab.add_worker("north")
+    async with lab.dispatcher(reach=meddling.reach):
+        await world.run(job("a", seconds=FOREVER), runs(1))
+        meddling.keep_back(lab.proxies["north"].url)
+        await world.workers["north"].patch(
+            JOBS, "a", {"metadata": {"labels": {"team": "b"}}}, namespace=world.namespace
+        )
+
+        await world.edit("a", {"spec": {"parallelism": 2}})
+
+        await world.on("north", "a", lambda obj: obj["spec"]["parallelism"] == 2)
+
+
+async def test_an_edit_of_a_mirror_that_is_gone_makes_it_anew(lab: Lab) -> None:
+    world, meddling = lab.world, Meddling(lab.fleet.reach)
+    await lab.add_worker("north")
+    async with lab.dispatcher(reach=meddling.reach):
+        await world.run(job("a", seconds=FOREVER), runs(1))
+        meddling.keep_back(lab.proxies["north"].url)
+        north = world.workers["north"]
+        await north.delete(JOBS, "a", world.namespace, propagation="Background")
+        await until_none(north, named(JOBS, "a", world.namespace))
+
+        await world.edit("a", {"spec": {"parallelism": 2}})
+
+        assert await world.where("a", attempt=2) == "north"
+        await world.on("north", "a", lambda obj: obj["spec"]["parallelism"] == 2)

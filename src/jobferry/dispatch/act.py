@@ -128,9 +128,8 @@ class Actor:
     async def delete(self, step: DeleteMirror) -> None:
         """Delete a mirror, and no other object that may bear its name by now."""
         link, meta = self._link(step.worker), step.obj["metadata"]
-        async with self._turn(link.inflight, Priority.CREATE):
-            # Gone, or another by now: either way it is not ours any more.
-            with suppress(errors.NotFound, errors.Conflict):
+        try:
+            async with self._turn(link.inflight, Priority.CREATE):
                 answer = await _client(link).delete(
                     JOBS,
                     meta["name"],
@@ -138,8 +137,23 @@ class Actor:
                     propagation="Background",
                     uid=meta["uid"],
                 )
-                _mirrors(link).absorb_deletion(Key(meta["namespace"], meta["name"]), answer)
-        _log.info("Mirror deleted", worker=step.worker, mirror=meta["name"], why=step.why)
+        except (errors.NotFound, errors.Conflict):
+            await self.look_at_mirror(step.worker, step.obj)  # gone, or another by now
+        else:
+            _mirrors(link).absorb_deletion(Key(meta["namespace"], meta["name"]), answer)
+            _log.info("Mirror deleted", worker=step.worker, mirror=meta["name"], why=step.why)
+
+    async def look_at_mirror(self, worker: str, mirror: Obj) -> None:
+        """Read what a worker has in the place of a mirror that we know, ahead of the watch."""
+        link, meta = self._link(worker), mirror["metadata"]
+        async with link.inflight.slot(Priority.CREATE):
+            try:
+                found = await _client(link).get(JOBS, meta["name"], meta["namespace"])
+            except errors.NotFound:
+                key = Key(meta["namespace"], meta["name"])
+                _mirrors(link).absorb_absence(key, meta["uid"])
+            else:
+                _mirrors(link).absorb(found)
 
     async def _patch_hub(self, hub: Obj, patch: Obj, priority: Priority) -> Obj:
         meta = hub["metadata"]

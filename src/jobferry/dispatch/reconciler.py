@@ -93,7 +93,7 @@ class Reconciler:
             case CreateMirror():
                 await self._create(known.key, view, step)
             case EditMirror():
-                await self._actor.edit(step)
+                await self._edit(step)
             case DeleteMirror():
                 await self._actor.delete(step)
 
@@ -118,6 +118,13 @@ class Reconciler:
             self._views.memory.refuse(key, step.worker, str(refusal))
             message = f"Worker {step.worker} refused it: {refusal}"
             self._record(_there(view.hub), "Warning", "Refused", message)
+
+    async def _edit(self, step: EditMirror) -> None:
+        try:
+            await self._actor.edit(step)
+        except (errors.Conflict, errors.NotFound):
+            # It changed meanwhile, or went: the worker knows better than our copy.
+            await self._actor.look_at_mirror(step.worker, step.obj)
 
     async def _rest(self, key: Key, view: View, step: Rest) -> Outcome:
         _log.debug("Rests", why=step.why)
