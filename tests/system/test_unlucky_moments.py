@@ -3,10 +3,12 @@
 import asyncio
 from functools import partial
 
+import orjson
 import pytest
 
 from jobferry.core import marks
-from jobferry.kube.resources import JOBS
+from jobferry.kube.calls import Scope
+from jobferry.kube.resources import EVENTS, JOBS
 from jobferry.kube.wire import Answer, Request
 from jobferry.runtime import supervise
 from tests.system.jobs import FOREVER, NORTH_FIRST, complete, job, runs
@@ -15,6 +17,9 @@ from tests.system.meddling import Meddling, Send, altered, makes_a_job
 from tests.system.world import named, until_none
 
 pytestmark = pytest.mark.fleet
+
+MANY = 4
+"""Tries of a write, which come later and later."""
 
 
 async def test_a_new_leader_whose_news_is_late_does_not_run_a_finished_job_again(
@@ -124,3 +129,33 @@ async def test_an_edit_of_a_mirror_that_is_gone_makes_it_anew(lab: Lab) -> None:
 
         assert await world.where("a", attempt=2) == "north"
         await world.on("north", "a", lambda obj: obj["spec"]["parallelism"] == 2)
+
+
+async def test_people_are_told_once_of_a_status_that_the_hub_refuses(lab: Lab) -> None:
+    world, meddling = lab.world, Meddling(lab.fleet.reach)
+    refused: list[Request] = []
+    is_tried_often = asyncio.Event()
+
+    async def on_hub(request: Request, send: Send) -> Answer:
+        if not request.target.partition("?")[0].endswith("/jobs/a/status"):
+            return await send(request)
+        refused.append(request)
+        if len(refused) == MANY:
+            is_tried_often.set()
+        said = {"kind": "Status", "reason": "Invalid", "message": "status.active: because"}
+        return Answer(422, {}, orjson.dumps(said))
+
+    meddling.meddle(lab.fleet.planes["west"].url, on_hub)
+    await lab.add_worker("north")
+    async with lab.dispatcher(reach=meddling.reach):
+        await world.submit(job("a"))
+        assert "status.active: because" in await world.event("a", "StatusRefused")
+        await is_tried_often.wait()
+        # Others go on meanwhile.
+        await world.run(job("b"), complete)
+
+        meddling.meddle(lab.fleet.planes["west"].url, lambda request, send: send(request))
+        await world.until("a", complete)
+        about = "involvedObject.name=a,reason=StatusRefused"
+        told = Scope(resource=EVENTS, namespace=world.namespace, fields=about)
+        assert [event.get("count", 1) for event in (await world.hub.list(told)).items] == [1]

@@ -25,7 +25,7 @@ from jobferry.workers.registry import Workers
 _log = log.get(__name__)
 
 FINAL = (errors.Forbidden, errors.Invalid, errors.BadRequest)
-"""Answers of a worker that will be the same if it is asked again soon."""
+"""Answers that will be the same if the same is asked again soon."""
 
 
 class Priority(IntEnum):
@@ -43,6 +43,10 @@ class Refused(Error):
 
 class NotForwarded(Error):
     """A worker would not have a change of the workload that it runs."""
+
+
+class NotTaken(Error):
+    """The hub would not have what we had to write about a workload."""
 
 
 class Deposed(Error):
@@ -156,11 +160,15 @@ class Actor:
                 _mirrors(link).absorb(found)
 
     async def _patch_hub(self, hub: Obj, patch: Obj, priority: Priority) -> Obj:
+        """Write the status of a workload; raises `NotTaken` where that does not help to try again."""
         meta = hub["metadata"]
         async with self._turn(self._inflight, priority):
-            answer = await self.hub.patch(
-                JOBS, meta["name"], patch, namespace=meta["namespace"], subresource="status"
-            )
+            try:
+                answer = await self.hub.patch(
+                    JOBS, meta["name"], patch, namespace=meta["namespace"], subresource="status"
+                )
+            except FINAL as error:
+                raise NotTaken(f"The hub refused its status: {error.words}") from error
         self._absorb(answer)
         return answer
 

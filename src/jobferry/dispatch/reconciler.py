@@ -16,7 +16,7 @@ from jobferry.core.steps import (
     WriteStatus,
 )
 from jobferry.core.view import View
-from jobferry.dispatch.act import Actor, Deposed, NotForwarded, Refused
+from jobferry.dispatch.act import Actor, Deposed, NotForwarded, NotTaken, Refused
 from jobferry.dispatch.memory import REFUSAL_LASTS
 from jobferry.dispatch.meters import Meters
 from jobferry.dispatch.views import Known, Views
@@ -74,6 +74,10 @@ class Reconciler:
                 return DONE  # once we lead again, all are looked at
             except errors.Conflict:
                 await self._look(known)  # the hub object changed meanwhile: decide anew
+            except NotTaken as refusal:
+                # Told once, however often it is tried again.
+                self._tell(key, (Notice("StatusRefused", str(refusal)),))
+                raise
             except NotForwarded as refusal:
                 self._tell(key, (Notice("NotForwarded", str(refusal)),))
                 return Again(REFUSAL_LASTS)
