@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from jobferry.clock import Seconds
-from jobferry.core import choose, legal, place, times
+from jobferry.core import legal, place, times
 from jobferry.core.marks import VACATING
 from jobferry.core.placement import Placement
 from jobferry.core.status import INTERIM, SUSPENDED, count, end, is_suspended
@@ -35,7 +35,7 @@ def follow(view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj) -> 
     edits = kind.edits(hub, mirror, shard.base)
     if edits.patch:
         return EditMirror(shard.worker, mirror, edits.patch)
-    return _rest(view, kind, mirror, shard.worker, edits)
+    return _rest(view, kind, hub, placed, mirror, edits)
 
 
 def _is_about_to_end(status: Obj) -> bool:
@@ -54,7 +54,8 @@ def _leave(view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj) -> 
     worker = placed.shards[0].worker
     noted = (mirror["metadata"].get("annotations") or {}).get(VACATING)
     why = _why_leave(view, kind, worker, mirror, noted)
-    if why and choose.choose(view, kind, but=worker).worker is not None:
+    # What cannot be placed elsewhere is not stopped here.
+    if why and place.hindrance(view, kind, hub, placed, mirror, but=worker) is None:
         return _vacate(view, kind, hub, placed, mirror, why, is_vacating=noted is not None)
     return _stay(hub, worker, mirror) if noted is not None else None
 
@@ -119,13 +120,27 @@ def _stay(hub: Obj, worker: str, mirror: Obj) -> Step:
 # Resting
 
 
-def _rest(view: View, kind: Kind, mirror: Obj, worker: str, edits: Edits) -> Step:
-    left = _time_to_start(view, kind, mirror)
+def _rest(
+    view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj, edits: Edits
+) -> Step:
+    worker, left = placed.shards[0].worker, _time_to_start(view, kind, mirror)
     notices = [*_edit_notices(worker, edits)]
+    if _is_too_large_to_leave(view, kind, hub, placed, mirror):
+        notices.append(place.TOO_LARGE)
     if left == 0:
         message = f"None of its pods became ready on worker {worker} within {view.policy.start_within:g} s"
         notices.append(Notice(NOT_STARTED, message))
     return Rest(f"runs on {worker}", left or None, tuple(notices))
+
+
+def _is_too_large_to_leave(
+    view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj
+) -> bool:
+    worker = placed.shards[0].worker
+    if _why_leave(view, kind, worker, mirror, None) is None:
+        return False
+    hindrance = place.hindrance(view, kind, hub, placed, mirror, but=worker)
+    return hindrance == place.TOO_LARGE
 
 
 def _time_to_start(view: View, kind: Kind, mirror: Obj) -> float | None:
