@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
+from functools import partial
 
 import orjson
 
@@ -25,6 +26,7 @@ class Meddling:
         self._reach = reach
         self._by_url: dict[str, Meddle] = {}
         self._news: dict[str, asyncio.Event] = {}
+        self._on_watch: dict[str, Callable[[], object]] = {}
 
     def reach(self, server: Server, clock: Clock) -> Transport:
         """Return a transport to a server."""
@@ -33,6 +35,10 @@ class Meddling:
     def meddle(self, url: str, meddle: Meddle) -> None:
         """Let `meddle` have all requests to a server, but for watches."""
         self._by_url[url] = meddle
+
+    def on_watch(self, url: str, listener: Callable[[], object]) -> None:
+        """Call `listener` when a server has told of all Jobs that there are, and will tell what changes."""
+        self._on_watch[url] = listener
 
     def keep_back(self, url: str) -> None:
         """Let a server's watches of Jobs lag behind, until they are let go."""
@@ -46,6 +52,10 @@ class Meddling:
         """Answer a request."""
         meddle = self._by_url.get(url)
         return await (meddle(request, send) if meddle else send(request))
+
+    def tell_of_watch(self, url: str) -> None:
+        """Take note that a server has told of all Jobs that there are."""
+        self._on_watch.get(url, _nobody)()
 
     def news(self, url: str) -> asyncio.Event:
         """Return what is set while watches of Jobs flow."""
@@ -74,7 +84,10 @@ class _Meddled:
     @asynccontextmanager
     async def _late(self, request: Request, within: Seconds) -> AsyncIterator[Stream]:
         async with self._inner.stream(request, within=within) as stream:
-            yield _Late(stream, self._meddling.news(self._url))
+            told = partial(self._meddling.tell_of_watch, self._url)
+            if "sendInitialEvents" not in request.target:
+                told()  # it was asked for a list before
+            yield _Late(stream, self._meddling.news(self._url), told)
 
     async def close(self) -> None:
         await self._inner.close()
@@ -83,15 +96,18 @@ class _Meddled:
 class _Late:
     """A stream that is kept back."""
 
-    def __init__(self, stream: Stream, flows: asyncio.Event) -> None:
+    def __init__(self, stream: Stream, flows: asyncio.Event, told: Callable[[], None]) -> None:
         self.code, self.headers = stream.code, stream.headers
         self.fail = stream.fail
         self._stream = stream
         self._flows = flows
+        self._told = told
 
     async def read(self) -> bytes:
         read = await self._stream.read()
         await self._flows.wait()
+        if b"k8s.io/initial-events-end" in read:
+            self._told()
         return read
 
 
@@ -110,6 +126,9 @@ def altered(request: Request, alter: Callable[[Obj], object]) -> Request:
     body: Obj = orjson.loads(request.body)
     alter(body)
     return replace(request, body=orjson.dumps(body))
+
+
+def _nobody() -> None: ...
 
 
 def _flowing() -> asyncio.Event:

@@ -11,7 +11,7 @@ from jobferry.kube.calls import Scope
 from jobferry.kube.resources import EVENTS, JOBS
 from jobferry.kube.wire import Answer, Request
 from jobferry.runtime import supervise
-from tests.system.jobs import FOREVER, NORTH_FIRST, complete, job, runs
+from tests.system.jobs import FOREVER, NORTH_FIRST, attempt, complete, is_there, job, runs
 from tests.system.lab import BRISK, Lab
 from tests.system.meddling import Meddling, Send, altered, makes_a_job
 from tests.system.world import named, until_none
@@ -49,6 +49,7 @@ async def test_a_new_leader_whose_news_is_late_does_not_run_a_finished_job_again
     queue = await world.queue("brief", **brief)
     async with supervise.tasks("replicas", clock=lab.fleet.clock) as tasks:
         first = tasks.start("first", partial(lab.replica, lease=BRISK))
+        await lab.worker("north")
         await world.submit(job("a", queue=queue, parallelism=0))
         await world.on("north", "a")
         tasks.start("second", partial(lab.replica, lease=BRISK, reach=meddling.reach))
@@ -65,6 +66,46 @@ async def test_a_new_leader_whose_news_is_late_does_not_run_a_finished_job_again
 
     assert len(made) == 1
     await until_none(world.workers["north"], named(JOBS, "a", world.namespace))
+
+
+async def test_a_new_leader_whose_news_of_a_worker_is_late_does_not_place_a_job_again(
+    lab: Lab,
+) -> None:
+    world, meddling = lab.world, Meddling(lab.fleet.reach)
+    hub, north = lab.fleet.planes["west"].url, lab.proxies["north"].url
+    is_connected, looked = asyncio.Event(), asyncio.Event()
+
+    async def on_north(request: Request, send: Send) -> Answer:
+        answer = await send(request)
+        if request.target.endswith("/jobs/a"):
+            looked.set()
+        return answer
+
+    async def on_hub(request: Request, send: Send) -> Answer:
+        if request.target.endswith("/jobs/a/status"):
+            looked.set()
+        return await send(request)
+
+    meddling.meddle(north, on_north)
+    meddling.meddle(hub, on_hub)
+    meddling.on_watch(north, is_connected.set)
+    await lab.add_workers()
+    queue = await world.queue("north-first", **NORTH_FIRST)
+    async with supervise.tasks("replicas", clock=lab.fleet.clock) as tasks:
+        first = tasks.start("first", partial(lab.replica, lease=BRISK))
+        await lab.worker("north")
+        tasks.start("second", partial(lab.replica, lease=BRISK, reach=meddling.reach))
+        await is_connected.wait()
+        meddling.keep_back(north)
+        await world.run(job("a", queue=queue, seconds=FOREVER), runs(1))
+
+        await first.stop()
+        await looked.wait()
+        meddling.let_go(north)
+        await world.run(job("b", queue=queue), complete)
+
+    assert attempt(await world.until("a", is_there)) == 1
+    assert await world.pods("a") == {"north": 1}
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from jobferry.core import going
 from jobferry.core.view import Kind, View, Worker
 from jobferry.objects.demand import Demand
 
@@ -32,6 +33,8 @@ def _refusal(view: View, kind: Kind, name: str) -> str | None:
         return "there is no such Worker"
     if not worker.is_up:
         return "not connected"
+    if going.holds_name(view, name):
+        return "an earlier mirror of that name is not gone from there yet"
     return worker.refuses or view.refusals.get(name) or _fullness(view, kind, worker)
 
 

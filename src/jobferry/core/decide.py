@@ -4,17 +4,21 @@ It is asked again after every step, with what the step taught. So it never plans
 after a crash at any point is nothing special.
 """
 
+from dataclasses import replace
+
 from jobferry.clock import Seconds
-from jobferry.core import legal, placement, times
+from jobferry.core import going, legal, placement, times
+from jobferry.core.choose import choose
 from jobferry.core.follow import follow
 from jobferry.core.marks import HUB_UID, Standing, Verdict, read
-from jobferry.core.place import move, place
+from jobferry.core.place import lose, move, place
 from jobferry.core.placement import Placement, Shard
 from jobferry.core.status import count, end, uncounted
 from jobferry.core.steps import (
     CreateMirror,
     DeleteMirror,
     Look,
+    LookAtMirror,
     Notice,
     Record,
     Rest,
@@ -28,6 +32,13 @@ from jobferry.objects.times import timestamp
 
 def decide(view: View, kind: Kind) -> Step:
     """Return what to do next."""
+    step = _next(view, kind)
+    if isinstance(step, Rest) and (waits := tuple(going.notices(view))):
+        return replace(step, notices=(*step.notices, *waits))
+    return step
+
+
+def _next(view: View, kind: Kind) -> Step:
     hub = view.hub
     if hub is None or hub["metadata"].get("deletionTimestamp"):
         return _clean_up(view)
@@ -44,7 +55,7 @@ def decide(view: View, kind: Kind) -> Step:
 def _clean_up(view: View) -> Step:
     """Remove what is left of a workload that is gone."""
     for worker, obj in view.mirrors.items():
-        if _is_reachable(view, worker) and _is_ours(view, worker, obj):
+        if _can_delete(view, worker, obj) and _is_ours(view, worker, obj):
             why = "its workload is gone from the hub"
             if view.buried and obj["metadata"]["labels"][HUB_UID] == view.buried:
                 return DeleteMirror(worker, obj, why)
@@ -65,7 +76,7 @@ def _stale(view: View, hub: Obj, placed: Placement | None) -> Step | None:
     """Find a mirror of an earlier workload of this name, or of an earlier attempt."""
     wanted = {shard.worker for shard in placed.shards} if placed else set()
     for worker, obj in view.mirrors.items():
-        if not _is_reachable(view, worker):
+        if not _can_delete(view, worker, obj):
             continue
         verdict = _judge(view, hub, placed, worker, obj)
         if verdict.standing is Standing.STALE:
@@ -85,16 +96,17 @@ def _delete(view: View, worker: str, obj: Obj, why: str) -> Step:
     return DeleteMirror(worker, obj, why) if view.is_live else Look()
 
 
-def _is_reachable(view: View, worker: str) -> bool:
+def _can_delete(view: View, worker: str, obj: Obj) -> bool:
+    """Tell whether a worker can be told to delete something, and was not yet."""
     known = view.workers.get(worker)
-    return known is not None and known.is_up
+    return known is not None and known.is_up and not going.is_going(obj)
 
 
 def _finished(view: View, hub: Obj) -> Step:
     """Keep the mirror for its logs, as long as the queue says and its worker stays."""
     for worker, obj in view.mirrors.items():
-        known = view.workers.get(worker)
-        if known and known.is_up and known.is_being_removed and _is_ours(view, worker, obj):
+        is_leaving = _can_delete(view, worker, obj) and view.workers[worker].is_being_removed
+        if is_leaving and _is_ours(view, worker, obj):
             return _delete(view, worker, obj, "it is finished, and its worker is being removed")
     keep = view.policy.keep_finished
     if keep is None:
@@ -106,7 +118,7 @@ def _finished(view: View, hub: Obj) -> Step:
     if left > 0:
         return Rest("finished; its mirror stays for a while", left)
     for worker, obj in view.mirrors.items():
-        if _is_reachable(view, worker) and _is_ours(view, worker, obj):
+        if _can_delete(view, worker, obj) and _is_ours(view, worker, obj):
             return _delete(view, worker, obj, "the time for finished mirrors is over")
     return Rest("finished")
 
@@ -125,7 +137,7 @@ def _unplaced(view: View, kind: Kind, hub: Obj) -> Step:
 def _placed(view: View, kind: Kind, hub: Obj, placed: Placement) -> Step:
     shard = placed.shards[0]
     worker = view.workers.get(shard.worker)
-    mirror = view.mirrors.get(shard.worker)
+    mirror = _current(view, hub, placed)
     if worker is None:
         why = f"there is no Worker {shard.worker} any more"
         return move(view, kind, hub, placed, mirror, why=why)
@@ -135,14 +147,19 @@ def _placed(view: View, kind: Kind, hub: Obj, placed: Placement) -> Step:
         # The mirror is not deleted, it is lost.
         why = f"another cluster stands behind worker {shard.worker} now"
         return move(view, kind, hub, placed, None, why=why)
-    if mirror is None or not _is_current(view, hub, placed, mirror):
+    if mirror is None:
         return _no_mirror(view, kind, hub, placed)
     return follow(view, kind, hub, placed, mirror)
 
 
-def _is_current(view: View, hub: Obj, placed: Placement, mirror: Obj) -> bool:
-    verdict = _judge(view, hub, placed, placed.shards[0].worker, mirror)
-    return verdict.standing is Standing.CURRENT
+def _current(view: View, hub: Obj, placed: Placement) -> Obj | None:
+    """Return the mirror of the attempt that counts."""
+    worker = placed.shards[0].worker
+    mirror = view.mirrors.get(worker)
+    if mirror is None:
+        return None
+    verdict = _judge(view, hub, placed, worker, mirror)
+    return mirror if verdict.standing is Standing.CURRENT else None
 
 
 def _wait_or_move(
@@ -170,33 +187,31 @@ def _wait(why: str, after: Seconds | None = None) -> Rest:
 def _no_mirror(view: View, kind: Kind, hub: Obj, placed: Placement) -> Step:
     """Create the mirror; or move on, if it was there and is gone, or the worker will not have it."""
     shard = placed.shards[0]
-    if why := _why_not_there(view, shard):
+    if shard.worker in view.refusals:
+        why = f"worker {shard.worker} refused it"
         return move(view, kind, hub, placed, None, why=why)
-    if _shows_work_since(hub, shard):
-        why = f"its mirror on worker {shard.worker} was deleted there"
-        if view.policy.fails_deleted:
-            return _fail(view, hub, why)
-        return move(view, kind, hub, placed, None, why=why)
+    marks = view.marks(shard.worker, hub["metadata"]["uid"], placed.attempt)
+    if step := _go_on(view, kind, hub, placed):
+        # Not on the word of a cache alone: it may be late, and the mirror there and running.
+        is_certain = isinstance(step, Rest) or shard.worker in view.seen
+        return step if is_certain else LookAtMirror(shard.worker, marks.namespace, marks.name)
     if not view.is_live:
         return Look()  # the cache may be late, and the workload finished
-    marks = view.marks(shard.worker, hub["metadata"]["uid"], placed.attempt)
     return CreateMirror(shard.worker, kind.mirror(hub, marks, shard.base))
 
 
-def _fail(view: View, hub: Obj, why: str) -> Step:
-    """Give a workload up, as its queue says; but not on the word of a cache."""
-    if not view.is_live:
-        return Look()
-    patch = legal.patch(hub, legal.fail(hub, "MirrorDeleted", why.capitalize(), view.now))
-    return WriteStatus(patch, "Failed") if patch else Rest("failed")
-
-
-def _why_not_there(view: View, shard: Shard) -> str | None:
-    """Say why the mirror is not to be created where the workload was placed, if it is not."""
-    if shard.worker in view.refusals:
-        return f"worker {shard.worker} refused it"
+def _go_on(view: View, kind: Kind, hub: Obj, placed: Placement) -> Step | None:
+    """Say what to do if the mirror is not to be created where the workload was placed; None: it is."""
+    shard = placed.shards[0]
     if view.workers[shard.worker].gives_away:
-        return f"worker {shard.worker} gives its work away"
+        why = f"worker {shard.worker} gives its work away"
+        return move(view, kind, hub, placed, None, why=why)
+    if _shows_work_since(hub, shard):
+        return lose(view, kind, hub, placed, None)
+    if going.holds_name(view, shard.worker):
+        why = f"an earlier mirror of its name is not gone from worker {shard.worker} yet"
+        is_movable = choose(view, kind).worker is not None
+        return move(view, kind, hub, placed, None, why=why) if is_movable else Rest(why)
     return None
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from jobferry.clock import Seconds
 from jobferry.core import legal, place, times
+from jobferry.core.going import is_going
 from jobferry.core.marks import VACATING
 from jobferry.core.placement import Placement
 from jobferry.core.status import INTERIM, SUSPENDED, count, end, is_suspended
@@ -30,6 +31,8 @@ def follow(view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj) -> 
     status = legal.legalise(hub, wanted, view.now)
     if patch := legal.patch(hub, status):
         return WriteStatus(patch, kind.finish({"status": status}))
+    if is_going(mirror):
+        return _see_off(view, kind, hub, placed, mirror)
     if step := _leave(view, kind, hub, placed, mirror):
         return step
     edits = kind.edits(hub, mirror, shard.base)
@@ -115,6 +118,20 @@ def _stay(hub: Obj, worker: str, mirror: Obj) -> Step:
     suspend = bool(hub["spec"].get("suspend"))
     note = {"metadata": {"annotations": {VACATING: None}}}
     return EditMirror(worker, mirror, {**note, "spec": {"suspend": suspend}})
+
+
+def _see_off(view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj) -> Step:
+    """Follow a mirror that somebody deleted until it is gone, or nothing of it runs any more.
+
+    A worker starts no more pods for it, but those that run may run to their end.
+    """
+    worker, status = placed.shards[0].worker, mirror.get("status") or {}
+    why = f"was deleted on {worker}: waits until it is gone"
+    if count(status, "active") or count(status, "terminating"):
+        return Rest(why)
+    deleted = times.instant(mirror["metadata"]["deletionTimestamp"])
+    left = times.left(deleted, COUNTS_WITHIN, view.now)
+    return Rest(why, left) if left > 0 else place.lose(view, kind, hub, placed, mirror)
 
 
 # Resting

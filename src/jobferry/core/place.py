@@ -49,6 +49,17 @@ def move(
     return _place(view, kind, hub, placed.attempt + 1, Shard("", "", base), why, but)
 
 
+def lose(view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj | None) -> Step:
+    """Place a workload again whose mirror somebody deleted; or give it up, as its queue says."""
+    why = f"its mirror on worker {placed.shards[0].worker} was deleted there"
+    if not view.policy.fails_deleted:
+        return move(view, kind, hub, placed, mirror, why=why)
+    if not view.is_live:
+        return Look()
+    patch = legal.patch(hub, legal.fail(hub, "MirrorDeleted", why.capitalize(), view.now))
+    return WriteStatus(patch, "Failed") if patch else Rest("failed")
+
+
 def hindrance(
     view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj, *, but: str
 ) -> Notice | None:

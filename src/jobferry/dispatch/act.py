@@ -132,32 +132,35 @@ class Actor:
     async def delete(self, step: DeleteMirror) -> None:
         """Delete a mirror, and no other object that may bear its name by now."""
         link, meta = self._link(step.worker), step.obj["metadata"]
+        key = Key(meta["namespace"], meta["name"])
         try:
             async with self._turn(link.inflight, Priority.CREATE):
                 answer = await _client(link).delete(
                     JOBS,
-                    meta["name"],
-                    meta["namespace"],
+                    key.name,
+                    key.namespace,
                     propagation="Background",
                     uid=meta["uid"],
                 )
         except (errors.NotFound, errors.Conflict):
-            await self.look_at_mirror(step.worker, step.obj)  # gone, or another by now
+            await self.look_at_mirror(step.worker, key)  # gone, or another by now
         else:
-            _mirrors(link).absorb_deletion(Key(meta["namespace"], meta["name"]), answer)
-            _log.info("Mirror deleted", worker=step.worker, mirror=meta["name"], why=step.why)
+            _mirrors(link).absorb_deletion(key, answer)
+            _log.info("Mirror deleted", worker=step.worker, mirror=key.name, why=step.why)
 
-    async def look_at_mirror(self, worker: str, mirror: Obj) -> None:
-        """Read what a worker has in the place of a mirror that we know, ahead of the watch."""
-        link, meta = self._link(worker), mirror["metadata"]
+    async def look_at_mirror(self, worker: str, key: Key) -> None:
+        """Read what a worker has in the place of a mirror, ahead of the watch."""
+        link = self._link(worker)
+        mirrors = _mirrors(link)
         async with link.inflight.slot(Priority.CREATE):
+            known = mirrors.get(key)
             try:
-                found = await _client(link).get(JOBS, meta["name"], meta["namespace"])
+                found = await _client(link).get(JOBS, key.name, key.namespace)
             except errors.NotFound:
-                key = Key(meta["namespace"], meta["name"])
-                _mirrors(link).absorb_absence(key, meta["uid"])
+                if known is not None:
+                    mirrors.absorb_absence(key, known.uid)
             else:
-                _mirrors(link).absorb(found)
+                mirrors.absorb(found)
 
     async def _patch_hub(self, hub: Obj, patch: Obj, priority: Priority) -> Obj:
         """Write the status of a workload; raises `NotTaken` where that does not help to try again."""

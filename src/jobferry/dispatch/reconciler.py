@@ -9,6 +9,7 @@ from jobferry.core.steps import (
     DeleteMirror,
     EditMirror,
     Look,
+    LookAtMirror,
     Notice,
     Record,
     Rest,
@@ -87,6 +88,9 @@ class Reconciler:
         match step:
             case Look():
                 await self._look(known)
+            case LookAtMirror():
+                await self._actor.look_at_mirror(step.worker, Key(step.namespace, step.name))
+                known.seen.add(step.worker)
             case Record():
                 await self._place(_there(view.hub), step)
                 known.is_live = True
@@ -128,7 +132,9 @@ class Reconciler:
             await self._actor.edit(step)
         except (errors.Conflict, errors.NotFound):
             # It changed meanwhile, or went: the worker knows better than our copy.
-            await self._actor.look_at_mirror(step.worker, step.obj)
+            meta = step.obj["metadata"]
+            key = Key(meta["namespace"], meta["name"])
+            await self._actor.look_at_mirror(step.worker, key)
 
     async def _rest(self, key: Key, view: View, step: Rest) -> Outcome:
         _log.debug("Rests", why=step.why)

@@ -1,7 +1,7 @@
 """When a Worker that somebody deleted may go: once nothing of ours is left on its cluster."""
 
 from jobferry.clock import Seconds
-from jobferry.core import marks
+from jobferry.core import going, marks
 from jobferry.core.marks import Standing
 from jobferry.kube.calls import Scope
 from jobferry.kube.resources import JOBS
@@ -10,15 +10,22 @@ from jobferry.workers.link import Link, State
 
 
 def hold(
-    state: State, *, load: int, has_mirrors: bool, lost_for: Seconds, patience: Seconds
+    state: State,
+    *,
+    load: int,
+    has_mirrors: bool,
+    lost_for: Seconds,
+    patience: Seconds,
+    stuck: str = "",
 ) -> str | None:
-    """Say what a Worker waits for before it can go; None: for nothing.
+    """Say what a Worker waits for before it can go; None: for nothing. `stuck` says which mirrors cannot.
 
     A cluster out of reach is waited for as long as there is work to be moved away from it; and if it may
     hold only what is finished, as long as lost workers are waited for in general.
     """
     if state.is_up:
-        return "waits until its mirrors are gone" if has_mirrors else None
+        waits = f"waits until its mirrors are gone{stuck and f': {stuck}'}"
+        return waits if has_mirrors else None
     if state.lost_since is None:
         return "waits until it is connected"
     if load:
@@ -33,6 +40,19 @@ def has_mirrors(link: Link) -> bool:
     if link.connection is None:
         return True
     return any(is_mirror(item.object()) for item in link.connection.mirrors)
+
+
+def stuck(link: Link) -> str:
+    """Say of one of the mirrors that were deleted what keeps it; empty if there is none."""
+    kept = [
+        item
+        for item in (link.connection.mirrors if link.connection else ())
+        if item.head.metadata.deletion_timestamp
+    ]
+    if not kept:
+        return ""
+    first = min(kept, key=lambda item: item.key)
+    return f"{first.key} {going.why(first.object())}"
 
 
 async def is_clear(link: Link, selector: str) -> bool:

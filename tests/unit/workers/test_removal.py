@@ -25,6 +25,17 @@ def test_a_worker_that_is_up_waits_for_its_mirrors_only() -> None:
     assert hold(UP, load=1) is None
 
 
+def test_a_worker_that_waits_for_a_mirror_that_is_held_says_by_what() -> None:
+    def waits(*, has_mirrors: bool) -> str | None:
+        patience, stuck = 900, "ns/a is held"
+        return removal.hold(
+            UP, load=0, has_mirrors=has_mirrors, lost_for=0, patience=patience, stuck=stuck
+        )
+
+    assert waits(has_mirrors=True) == "waits until its mirrors are gone: ns/a is held"
+    assert waits(has_mirrors=False) is None
+
+
 def test_nothing_is_known_before_the_first_try() -> None:
     assert hold(State()) == "waits until it is connected"
 
