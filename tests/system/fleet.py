@@ -168,10 +168,12 @@ class Fleet(ABC):
         entries = (orjson.loads(line) for line in self.audit_log(name).splitlines())
         return [entry for entry in entries if entry["user"].get("username") == user]
 
-    async def dispatch(self, hub: Client, settings: Settings) -> None:
-        """Run a dispatcher, as `jobferry run` does."""
-        me = f"test-{token_hex(4)}"
-        await app.dispatch(hub, settings, me=me, meters=Meters(hub.clock), reach=self.reach)
+    async def dispatch(
+        self, hub: Client, settings: Settings, *, reach: Reach | None = None
+    ) -> None:
+        """Run a dispatcher, as `jobferry run` does; `reach` is its way to workers."""
+        me, meters = f"test-{token_hex(4)}", Meters(hub.clock)
+        await app.dispatch(hub, settings, me=me, meters=meters, reach=reach or self.reach)
 
     async def prepare(self) -> None:
         """Make the clusters fit for dispatchers, and tell the hub of its workers."""

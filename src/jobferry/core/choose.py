@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
+from jobferry.core import going
 from jobferry.core.view import Kind, View, Worker
 from jobferry.objects.demand import MOST, Demand
 
@@ -45,6 +46,8 @@ def _refusal(view: View, needs: Callable[[], Demand], name: str) -> str | None:
         return trespass
     if not worker.is_up:
         return "not connected"
+    if going.holds_name(view, name):
+        return "an earlier mirror of that name is not gone from there yet"
     return worker.refuses or view.refusals.get(name) or _fullness(view, needs, worker)
 
 

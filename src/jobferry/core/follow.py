@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from jobferry.clock import Seconds
-from jobferry.core import choose, legal, place, times
+from jobferry.core import legal, place, times
+from jobferry.core.going import is_going
 from jobferry.core.marks import VACATING
 from jobferry.core.placement import Placement
 from jobferry.core.status import INTERIM, SUSPENDED, count, end, is_suspended
@@ -30,12 +31,14 @@ def follow(view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj) -> 
     status = legal.legalise(hub, wanted, view.now)
     if patch := legal.patch(hub, status):
         return WriteStatus(patch, kind.finish({"status": status}))
+    if is_going(mirror):
+        return _see_off(view, kind, hub, placed, mirror)
     if step := _leave(view, kind, hub, placed, mirror):
         return step
     edits = kind.edits(hub, mirror, shard.base)
     if edits.patch:
         return EditMirror(shard.worker, mirror, edits.patch)
-    return _rest(view, kind, mirror, shard.worker, edits)
+    return _rest(view, kind, hub, placed, mirror, edits)
 
 
 def _is_about_to_end(status: Obj) -> bool:
@@ -54,7 +57,8 @@ def _leave(view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj) -> 
     worker = placed.shards[0].worker
     noted = (mirror["metadata"].get("annotations") or {}).get(VACATING)
     why = _why_leave(view, kind, worker, mirror, noted)
-    if why and choose.choose(view, kind, but=worker).worker is not None:
+    # What cannot be placed elsewhere is not stopped here.
+    if why and place.hindrance(view, kind, hub, placed, mirror, but=worker) is None:
         return _vacate(view, kind, hub, placed, mirror, why, is_vacating=noted is not None)
     return _stay(view, kind, hub, placed, mirror) if noted is not None else None
 
@@ -123,16 +127,44 @@ def _stay(view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj) -> S
     )
 
 
+def _see_off(view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj) -> Step:
+    """Follow a mirror that somebody deleted until it is gone, or nothing of it runs any more.
+
+    A worker starts no more pods for it, but those that run may run to their end.
+    """
+    worker, status = placed.shards[0].worker, mirror.get("status") or {}
+    why = f"was deleted on {worker}: waits until it is gone"
+    if count(status, "active") or count(status, "terminating"):
+        return Rest(why)
+    deleted = times.instant(mirror["metadata"]["deletionTimestamp"])
+    left = times.left(deleted, COUNTS_WITHIN, view.now)
+    return Rest(why, left) if left > 0 else place.lose(view, kind, hub, placed, mirror)
+
+
 # Resting
 
 
-def _rest(view: View, kind: Kind, mirror: Obj, worker: str, edits: Edits) -> Step:
-    left = _time_to_start(view, kind, mirror)
+def _rest(
+    view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj, edits: Edits
+) -> Step:
+    worker, left = placed.shards[0].worker, _time_to_start(view, kind, mirror)
     notices = [*_edit_notices(worker, edits)]
+    if _is_too_large_to_leave(view, kind, hub, placed, mirror):
+        notices.append(place.TOO_LARGE)
     if left == 0:
         message = f"None of its pods became ready on worker {worker} within {view.policy.start_within:g} s"
         notices.append(Notice(NOT_STARTED, message))
     return Rest(f"runs on {worker}", left or None, tuple(notices))
+
+
+def _is_too_large_to_leave(
+    view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj
+) -> bool:
+    worker = placed.shards[0].worker
+    if _why_leave(view, kind, worker, mirror, None) is None:
+        return False
+    hindrance = place.hindrance(view, kind, hub, placed, mirror, but=worker)
+    return hindrance == place.TOO_LARGE
 
 
 def _time_to_start(view: View, kind: Kind, mirror: Obj) -> float | None:

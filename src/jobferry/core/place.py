@@ -7,8 +7,16 @@ from jobferry.core import choose, legal, placement, times
 from jobferry.core.placement import Placement, Shard
 from jobferry.core.status import SUSPENDED, end
 from jobferry.core.steps import Look, Notice, Record, Rest, Step, WriteStatus
-from jobferry.core.view import Kind, View
+from jobferry.core.view import Kind, View, Worker
 from jobferry.objects import Obj, conditions
+
+NO_WORKER = "NoWorker"
+
+TOO_LARGE = Notice(
+    "RecordTooLarge",
+    "It cannot be placed: the record of that, with all indexes that have ended so far, and its other annotations"
+    f" would be more than the {placement.MOST_BYTES} bytes that annotations may have",
+)
 
 
 def place(view: View, kind: Kind, hub: Obj) -> Step:
@@ -46,6 +54,30 @@ def move(
     return _place(view, kind, hub, attempt, earned, why=why, but=but, is_nowhere=is_nowhere)
 
 
+def lose(view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj | None) -> Step:
+    """Place a workload again whose mirror somebody deleted; or give it up, as its queue says."""
+    why = f"its mirror on worker {placed.shards[0].worker} was deleted there"
+    if not view.policy.fails_deleted:
+        return move(view, kind, hub, placed, mirror, why=why)
+    if not view.is_live:
+        return Look()
+    patch = legal.patch(hub, legal.fail(hub, "MirrorDeleted", why.capitalize(), view.now))
+    return WriteStatus(patch, "Failed") if patch else Rest("failed")
+
+
+def hindrance(
+    view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj, *, but: str
+) -> Notice | None:
+    """Say what would keep a workload from being placed again, elsewhere than on one worker; None: nothing."""
+    choice = choose.choose(view, kind, but=but)
+    if choice.worker is None:
+        return Notice(NO_WORKER, f"No worker can take it: {choice.reason}")
+    base = kind.carried(hub, mirror, placed.shards[0].base, view.now)
+    shard, attempt = Shard("", "", base), placed.attempt + 1
+    is_possible = _record(view, kind, hub, attempt, shard, choice.worker) is not None
+    return None if is_possible else TOO_LARGE
+
+
 def _place(
     view: View,
     kind: Kind,
@@ -61,10 +93,21 @@ def _place(
     choice = choose.choose(view, kind, but=but)
     if choice.worker is None:
         return _no_worker(view, hub, choice, is_nowhere=is_nowhere)
-    there = replace(shard, worker=choice.worker.name, cluster=choice.worker.cluster)
+    step = _record(view, kind, hub, attempt, shard, choice.worker)
+    if step is None:
+        return Rest("the record of its next placement is too large", notices=(TOO_LARGE,))
+    return replace(step, why=why)
+
+
+def _record(
+    view: View, kind: Kind, hub: Obj, attempt: int, shard: Shard, worker: Worker
+) -> Record | None:
+    """Return the step that places a workload on a worker; None if there is no room for it on the hub object."""
+    there = replace(shard, worker=worker.name, cluster=worker.cluster)
     decision = Placement(hub["metadata"]["uid"], attempt, (there,))
     idle = kind.IDLE if attempt > 1 else None
-    return Record(placement.patch(hub, decision, view.now, idle=idle), decision, why)
+    patch = placement.patch(hub, decision, view.now, idle=idle)
+    return Record(patch, decision) if placement.fits(hub, patch) else None
 
 
 def _no_worker(view: View, hub: Obj, choice: choose.Choice, *, is_nowhere: bool) -> Step:
@@ -72,7 +115,7 @@ def _no_worker(view: View, hub: Obj, choice: choose.Choice, *, is_nowhere: bool)
     waits = f"no worker can take it: {reason}"
     if view.policy.missing:
         return Rest(waits, notices=(Notice("NoQueue", reason),))
-    told = "NamespaceNotAllowed" if choice.is_out_of_bounds else "NoWorker"
+    told = "NamespaceNotAllowed" if choice.is_out_of_bounds else NO_WORKER
     notices = (Notice(told, f"No worker can take it: {reason}"),)
     if give_up is None or not is_nowhere or (hub.get("status") or {}).get("startTime"):
         # What has run, or may run, is not thrown away because its worker went: it waits for the next one.
@@ -83,7 +126,7 @@ def _no_worker(view: View, hub: Obj, choice: choose.Choice, *, is_nowhere: bool)
     if left > 0:
         return Rest(waits, left, notices)
     message = f"No worker took it within {give_up:g} s: {reason}"
-    patch = legal.patch(hub, legal.fail(hub, "NoWorker", message, view.now))
+    patch = legal.patch(hub, legal.fail(hub, NO_WORKER, message, view.now))
     return WriteStatus(patch, "Failed") if patch else Rest("failed")
 
 

@@ -1,7 +1,7 @@
 """What is known about one workload when it is decided on: plain values, read from the caches."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
@@ -204,6 +204,9 @@ class View:
 
     loads: Loads = field(default_factory=Counter[str])
     used: Used = field(default_factory=lambda: defaultdict[str, Demand](dict))
+
+    seen: Set[str] = frozenset()
+    """Workers whose mirror was read from their API servers in this very pass."""
 
     refusals: Mapping[str, str] = field(default_factory=dict)
     """Workers that would not have this workload, and why."""

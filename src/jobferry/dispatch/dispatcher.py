@@ -106,10 +106,9 @@ class Dispatcher:
             used=Used(),
             memory=Memory(hub.clock.monotonic),
         )
-        actor = Actor(hub, self.jobs.absorb, self.workers, options.requests, record)
-        reconciler = Reconciler(
-            self._views, actor, self._queue, self.meters, record=record, may_act=is_leading
-        )
+        absorb, requests = self.jobs.absorb, options.requests
+        actor = Actor(hub, absorb, self.workers, requests, record, may_act=is_leading)
+        reconciler = Reconciler(self._views, actor, self._queue, self.meters, record=record)
         self._loop = Loop(
             "dispatch",
             reconciler.look,

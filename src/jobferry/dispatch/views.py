@@ -1,7 +1,7 @@
 """Puts together what the caches know about one workload, for the core to decide on."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from jobferry.clock import Clock
 from jobferry.core import view
@@ -28,6 +28,9 @@ class Known:
 
     key: Key
     is_live: bool = False
+    seen: set[str] = field(default_factory=set)
+    """Workers whose mirror was read live."""
+
     gone: str = ""
     """The UID that the cache still had when the API server said that there is no such workload."""
 
@@ -109,6 +112,7 @@ class Views:
             bounds=self.claims.bounds,
             loads=self.loads,
             used=self.used,
+            seen=known.seen,
             refusals=self.memory.refusals(key),
             buried=self.memory.buried(key),
         )

@@ -157,7 +157,11 @@ class Informer(Generic[H]):
             if "resourceVersion" in answer["metadata"]:
                 self.absorb(answer)
         elif uid := (answer.get("details") or {}).get("uid"):
-            self._tell(self._cache.remove_gone(key, uid))
+            self.absorb_absence(key, uid)
+
+    def absorb_absence(self, key: Key, uid: str) -> None:
+        """Take in that an object we knew, by its UID, is gone: the server said so when it was asked for it."""
+        self._tell(self._cache.remove_gone(key, uid))
 
     # Following
 

@@ -335,6 +335,14 @@ class TestVanishedMirrors:
 
         assert isinstance(world.next(), CreateMirror)
 
+    def test_one_is_created_again_only_after_a_look_at_the_hub(self) -> None:
+        world = World(is_live=False)
+        world.place()
+
+        assert world.next() == Look()
+        world.is_live = True
+        assert isinstance(world.next(), CreateMirror)
+
     @pytest.mark.parametrize(
         "shown", [{"ready": 1, "active": 1}, {"succeeded": 1}, {"failed": 1}]
     )

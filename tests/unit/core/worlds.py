@@ -65,6 +65,7 @@ class World:
     refusals: dict[str, str] = field(default_factory=dict)
     policy: dict[str, Any] = field(default_factory=dict)
     is_live: bool = True
+    seen: set[str] = field(default_factory=lambda: {"east", "west"})
     buried: str = ""
     unclaimed: str = ""
 
@@ -83,6 +84,7 @@ class World:
             origin="hub-uid",
             dispatcher="jobferry.io/dispatcher",
             now=NOW,
+            seen=self.seen,
             refusals=self.refusals,
             buried=self.buried,
             unclaimed=self.unclaimed,
@@ -115,6 +117,11 @@ class World:
             stopped = {"active": active, "conditions": [condition("Suspended")]}
             edited = {**edited, "status": {**edited["status"], **stopped}}
         self.mirrors[step.worker] = edited
+
+    def let_go(self, worker: str = "east", **metadata: Any) -> None:
+        """Have the mirror on a worker deleted there, and held by a finalizer."""
+        held = {"finalizers": ["example.com/hold"], "deletionTimestamp": "2026-01-02T11:59:00Z"}
+        self.mirrors[worker]["metadata"] |= {**held, **metadata}
 
     def write(self, patch: Obj) -> None:
         """Change the hub object as a merge patch does."""
