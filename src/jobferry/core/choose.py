@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from jobferry.core.view import Kind, View, Worker
 from jobferry.objects.demand import Demand
+from jobferry.objects.times import timestamp
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,8 @@ def _refusal(view: View, kind: Kind, name: str) -> str | None:
     worker = view.workers.get(name)
     if worker is None:
         return "there is no such Worker"
+    if worker.silent_since is not None:
+        return f"silent since {timestamp(worker.silent_since)}"
     if not worker.is_up:
         return "not connected"
     return worker.refuses or view.refusals.get(name) or _fullness(view, kind, worker)

@@ -31,6 +31,9 @@ from jobferry.workers.source import STRICT, Rules
 WAKE = 16
 """How many Jobs that wait are looked at when there is room: the first of them may be too large for it."""
 
+MOST_SLOW = 1000
+"""How many passes may wait for workers, besides those that go on: one that hangs is not known for seconds."""
+
 BACKOFF = Backoff(first=0.05, cap=30.0)
 
 Lead = Callable[[supervise.Run], Awaitable[None]]
@@ -113,6 +116,7 @@ class Dispatcher:
             queue=self._queue,
             failures=Failures(BACKOFF, hub.random),
             workers=options.passes,
+            most_slow=MOST_SLOW,
         )
         self.meters.follow(
             queue=self._queue.stats, passes=self._loop.stats, links=self.workers.links
@@ -132,6 +136,7 @@ class Dispatcher:
         """Look at everything, and then at what changes: a standby takes note of nothing but its caches."""
         self.meters.begin()
         self._is_acting = True
+        self._views.memory.doubt_all()
         try:
             self.workers.look_at_all()
             self._look_at_all()

@@ -1,9 +1,11 @@
 """Looks at one workload: puts together what is known, asks the core for the next step, and takes it."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import TypeVar
 
 from jobferry import log
+from jobferry.core import placement
 from jobferry.core.decide import decide
 from jobferry.core.steps import (
     CreateMirror,
@@ -88,7 +90,7 @@ class Reconciler:
             case Look():
                 await self._look(known)
             case Record():
-                await self._place(_there(view.hub), step)
+                await self._place(known.key, _there(view.hub), step)
                 known.is_live = True
             case WriteStatus():
                 with self._meters.reporting.stopping(known.key):
@@ -101,11 +103,13 @@ class Reconciler:
             case DeleteMirror():
                 await self._actor.delete(step)
 
-    async def _place(self, hub: Obj, step: Record) -> None:
+    async def _place(self, key: Key, hub: Obj, step: Record) -> None:
         chosen = [shard.worker for shard in step.placement.shards]
         need = job.demand(hub)
         with self._views.loads.expecting(chosen), self._views.used.expecting(chosen, need):
             await self._actor.record(hub, step)
+        if step.placement.attempt > placement.last_attempt(hub):
+            self._views.memory.note_placed(key, step.placement)
         self._meters.place(chosen)
 
     async def _look(self, known: Known) -> None:
@@ -117,7 +121,7 @@ class Reconciler:
     async def _create(self, key: Key, view: View, step: CreateMirror) -> None:
         try:
             with self._meters.mirroring.stopping(key):
-                await self._actor.create(step)
+                await self._actor.create(step, partial(self._views.memory.note_told, key))
         except Refused as refusal:
             self._views.memory.refuse(key, step.worker, str(refusal))
             message = f"Worker {step.worker} refused it: {refusal}"

@@ -98,6 +98,7 @@ class Views:
             used=self.used,
             refusals=self.memory.refusals(key),
             buried=self.memory.buried(key),
+            untold=self.memory.untold(key),
         )
 
     def stranger(self, key: Key) -> JobHead | None:

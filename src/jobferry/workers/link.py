@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 
 from jobferry import log
@@ -15,9 +15,12 @@ from jobferry.kube.access import Access
 from jobferry.kube.cache import Change
 from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client, Reach, connect
+from jobferry.kube.hearing import Hearing, Unheard
+from jobferry.kube.heartbeat import LOST_AFTER, Heartbeat, Hooks
 from jobferry.kube.informer import Freshness, Informer
 from jobferry.kube.observed import Observe
 from jobferry.kube.resources import JOBS
+from jobferry.objects.times import timestamp
 from jobferry.runtime import supervise
 from jobferry.runtime.backoff import Backoff
 from jobferry.runtime.inflight import Inflight
@@ -27,7 +30,7 @@ from jobferry.workers.cluster import UNKNOWN, Cluster
 from jobferry.workers.mirrors import MirrorHead
 from jobferry.workers.resource import Spec
 
-BACKOFF = Backoff(first=0.5, cap=30.0)
+BACKOFF = Backoff(first=0.5, cap=10.0)
 
 AFTER_CRASH: Seconds = 30.0
 """A link that crashed would most likely crash again at once."""
@@ -44,6 +47,9 @@ class State:
     message: str = "Not connected yet."
     cluster: Cluster = UNKNOWN
     """As it was when it was last reached."""
+
+    silent_since: datetime | None = None
+    """When it was last heard, if that is so long ago that it gets no new work, though it still counts as up."""
 
     lost_since: datetime | None = None
     """Since when we have missed it; None while it is up, and until the first try has failed."""
@@ -96,6 +102,7 @@ class Link:
         self.inflight = Inflight(common.requests)
         self._common = common
         self._clock = common.hub.clock
+        self.hearing = Hearing(self._clock)
         self._missed_since = missed_since
         self._news = asyncio.Event()
 
@@ -123,11 +130,13 @@ class Link:
         failures = 0
         while True:
             self._news.clear()
+            self.hearing.is_shut = False
             try:
                 access = await self._access()
                 badge = Badge(access.credentials)
-                async with self._connect(replace(access, credentials=badge)) as client:
-                    found = await cluster.introduce(client)
+                badged = replace(access, credentials=badge)
+                async with self._connect(badged, self.hearing) as client:
+                    found = await self._introduced(client)
                     failures = 0
                     await self._follow(client, access, badge, found)
             except Error as error:
@@ -139,9 +148,23 @@ class Link:
         where, rules = self.spec.kubeconfig, self._common.rules
         return await source.access(self._common.hub, where, self._clock, rules)
 
-    def _connect(self, access: Access) -> Client:
-        observe, reach = self._common.observe, self._common.reach
-        return connect(access, name=self.name, clock=self._clock, observe=observe, reach=reach)
+    def _connect(self, access: Access, hearing: Hearing | None = None) -> Client:
+        return connect(
+            access,
+            name=self.name,
+            clock=self._clock,
+            observe=self._common.observe,
+            reach=self._common.reach,
+            hearing=hearing,
+        )
+
+    async def _introduced(self, client: Client) -> Cluster:
+        """Find out which cluster it is, or that it is as silent as one that we knew before."""
+        try:
+            async with timeout(self._clock, LOST_AFTER):
+                return await cluster.introduce(client)
+        except TimeoutError as error:
+            raise errors.Timeout(f"{self.name}: no answer within {LOST_AFTER:g} s") from error
 
     async def _pause(self, failures: int) -> None:
         """Wait before the next try, unless there is news before."""
@@ -159,18 +182,30 @@ class Link:
 
         def note(link: Freshness) -> None:
             if link.trouble is not None:
-                self._fail(link.trouble)
+                if not isinstance(link.trouble, Unheard):  # of silence we know already
+                    self._fail(link.trouble)
                 self.look_again()
                 if isinstance(link.trouble, errors.Unauthorized | errors.Untrusted):
                     badge.is_void.set()
             elif link.is_following and self.connection is new:
                 self._rise(found)
 
+        def rise() -> None:
+            if new.mirrors.freshness().is_following and self.connection is new:
+                self._rise(found)
+
         new.mirrors.listen_to_link(note)
+        self.hearing.on_return = rise
+        hooks = Hooks(
+            on_suspect=self._doubt,
+            on_lost=self._lose,
+            on_answer=lambda error: self._note_answer(error, rise),
+        )
         async with supervise.tasks(f"worker {self.name}", clock=self._clock) as tasks:
             tasks.start("mirrors", new.mirrors.run)
             tasks.start("first copy", partial(self._take_in, new, found))
             tasks.start("kubeconfig", partial(self._renew, access, badge, found))
+            tasks.start("heartbeat", Heartbeat(client, hooks).run)
             await badge.is_void.wait()
 
     async def _take_in(self, new: Connection, found: Cluster) -> None:
@@ -212,14 +247,43 @@ class Link:
 
     def _rise(self, found: Cluster) -> None:
         self._missed_since = None
-        self._set(State(is_up=True, reason="Connected", message="Connected.", cluster=found))
+        message = f"Connected.{_clock_note(self.hearing.skew)}"
+        self._set(State(is_up=True, reason="Connected", message=message, cluster=found))
 
     def _warn(self, message: str | None) -> None:
         """Say of a worker that is up what is wrong nevertheless."""
-        if self.state.is_up and message:
+        if not self.state.is_up or self.state.silent_since is not None:
+            return
+        if message:
             self._set(replace(self.state, reason="RenewalFailed", message=message))
-        elif self.state.is_up:
+        else:
             self._rise(self.state.cluster)
+
+    # Silence
+
+    def _doubt(self) -> None:
+        """Send nothing more to a worker that has fallen silent: whoever waits for it is held up in vain."""
+        self.hearing.shut()
+        if self.state.is_up:
+            since = self.hearing.welcome()
+            message = f"Not heard since {timestamp(since)}."
+            self._set(replace(self.state, reason="Silent", message=message, silent_since=since))
+
+    def _lose(self) -> None:
+        """Give up a worker that stays silent; its watch is opened anew when it is heard again."""
+        self.hearing.hang_up()
+        if self.state.is_up:
+            self._miss("Silent", f"Not heard since {timestamp(self.hearing.welcome())}.")
+
+    def _note_answer(self, error: Error | None, rise: Callable[[], None]) -> None:
+        """Take note of what came of a question: to be refused is another thing than silence."""
+        if error is None:
+            if not self.state.is_up:
+                rise()
+        elif isinstance(error, errors.Unauthorized | errors.Forbidden) or not (
+            self.state.is_up or isinstance(error, errors.Timeout)
+        ):
+            self._fail(error)
 
     def _fail(self, error: Error) -> None:
         # What is wrong with a kubeconfig is found out in many places.
@@ -227,9 +291,9 @@ class Link:
         self._miss(reason, str(error))
 
     def _miss(self, reason: str, message: str) -> None:
-        since = self.state.lost_since or self._missed_since or self._clock.now()
+        since = self.state.lost_since or self._missed_since or self.hearing.welcome()
         self._set(
-            replace(self.state, is_up=False, reason=reason, message=message, lost_since=since)
+            State(reason=reason, message=message, cluster=self.state.cluster, lost_since=since)
         )
 
     def _set(self, state: State) -> None:
@@ -242,6 +306,13 @@ class Link:
                 "Worker link changed", worker=self.name, up=state.is_up, why=state.message
             )
         self._common.on_state(self.name)
+
+
+def _clock_note(skew: timedelta) -> str:
+    """Tell if its clock is wrong, or ours."""
+    if not skew:
+        return ""
+    return f" Its clock is {abs(skew)} {'ahead' if skew > timedelta() else 'behind'}."
 
 
 class Moved(Error):

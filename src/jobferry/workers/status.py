@@ -78,7 +78,7 @@ def _readiness(head: WorkerHead, facts: Facts) -> tuple[str, str]:
     state, drain = facts.state, head.spec.drain
     if head.is_being_removed:
         return "Removing", f"It is being removed: {facts.held_by or 'nothing is left there'}."
-    if not state.is_up:
+    if not state.is_up or state.silent_since is not None:
         return state.reason, state.message
     if facts.twin is not None:
         return "DuplicateCluster", f"It is the same cluster as Worker {facts.twin}."
