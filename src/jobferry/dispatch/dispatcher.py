@@ -17,6 +17,7 @@ from jobferry.dispatch.views import Holders, Views
 from jobferry.kube.cache import Change
 from jobferry.kube.client import Client, Reach
 from jobferry.kube.events import Tell
+from jobferry.kube.heartbeat import Heartbeat, Hooks
 from jobferry.kube.items import Key
 from jobferry.kube.transport import HttpTransport
 from jobferry.runtime import supervise
@@ -69,6 +70,7 @@ class Dispatcher:
         is_leading: Callable[[], bool],
         meters: Meters | None = None,
     ) -> None:
+        self._hub = hub
         self._clock = hub.clock
         self._is_acting = False
         self.meters = meters or Meters(hub.clock)
@@ -125,12 +127,19 @@ class Dispatcher:
     async def run(self, lead: Lead) -> None:
         """Observe until cancelled, and act as long as `lead` lets us: a standby has warm caches."""
         async with supervise.tasks("dispatcher", clock=self._clock) as tasks:
+            tasks.start("hub", self._listen_to_hub)
             tasks.start("hub jobs", self.jobs.run)
             tasks.start("queues", self.queues.objects.run)
             tasks.start("workers", self.workers.run)
             for informer in (self.jobs, self.queues.objects, self.workers.objects):
                 await informer.synced.wait()
             await lead(self._act)
+
+    async def _listen_to_hub(self) -> None:
+        """Open the watches anew that a hub has left hanging, once it is silent and when it is back."""
+        hearing = self._hub.hearing
+        hearing.on_return = hearing.reopen
+        await Heartbeat(self._hub, Hooks(on_lost=hearing.hang_up)).run()
 
     async def _act(self) -> None:
         """Look at everything, and then at what changes: a standby takes note of nothing but its caches."""
