@@ -5,6 +5,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
 from typing import Any, Self
 
+from jobferry.clock import Clock
 from jobferry.kube import errors
 from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client
@@ -92,12 +93,14 @@ class Lab:
             tasks.start("dispatcher", lambda: self.replica(**changes))
             yield
 
-    async def replica(self, *, network: Network | None = None, **changes: Any) -> None:
-        """Run a dispatcher until cancelled; `network` is between it and the hub."""
+    async def replica(
+        self, *, network: Network | None = None, clock: Clock | None = None, **changes: Any
+    ) -> None:
+        """Run a dispatcher until cancelled; `network` is between it and the hub, `clock` is its own."""
         access = self.fleet.planes["west"].access(DISPATCHER)
         if network is not None:
             access = replace(access, server=replace(access.server, url=network.url))
-        async with self.fleet.connect(access, "west") as hub:
+        async with self.fleet.connect(access, "west", clock) as hub:
             await self.fleet.dispatch(hub, replace(Settings(), **changes))
 
     def network(self) -> Network:

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from jobferry.clock import Clock
-from jobferry.core import view
+from jobferry.core import times, view
 from jobferry.core.view import Policy, View
 from jobferry.dispatch.claims import Claims
 from jobferry.dispatch.jobs import JobHead
@@ -114,5 +114,5 @@ class Views:
                 name = view.mirror_name(key.name, seen, self.origin)
                 item = link.connection.mirrors.get(Key(key.namespace, name))
                 if item is not None:
-                    found[worker] = item.object()
+                    found[worker] = times.on_our_clock(item.object(), link.hearing.skew)
         return found

@@ -91,10 +91,10 @@ class Hearing:
             skew = there - (self._clock.now() - timedelta(seconds=(now - began) / 2))
         except (KeyError, ValueError, TypeError, OverflowError):
             return
-        if abs(skew - self.skew) >= NOTABLE or abs(skew) < NOTABLE:
-            self.skew = timedelta(seconds=round(skew.total_seconds()))
-        if abs(self.skew) < NOTABLE:
+        if abs(skew) < NOTABLE:
             self.skew = timedelta()
+        elif abs(skew - self.skew) >= NOTABLE:
+            self.skew = timedelta(seconds=round(skew.total_seconds()))
 
     def forgive(self, seconds: Seconds) -> None:
         """Take note that we did not listen for so long: its silence meanwhile means nothing."""
