@@ -104,6 +104,7 @@ class Link:
         self._clock = common.hub.clock
         self.hearing = Hearing(self._clock)
         self._missed_since = missed_since
+        self._is_refused = False
         self._news = asyncio.Event()
 
     @property
@@ -187,14 +188,16 @@ class Link:
                 self.look_again()
                 if isinstance(link.trouble, errors.Unauthorized | errors.Untrusted):
                     badge.is_void.set()
-            elif link.is_following and self.connection is new:
-                self._rise(found)
+            elif link.is_following:
+                rise()
 
         def rise() -> None:
-            if new.mirrors.freshness().is_following and self.connection is new:
+            is_following = new.mirrors.freshness().is_following
+            if is_following and self.connection is new and not self._is_refused:
                 self._rise(found)
 
         new.mirrors.listen_to_link(note)
+        self._is_refused = False
         self.hearing.on_return = rise
         hooks = Hooks(
             on_suspect=self._doubt,
@@ -277,12 +280,14 @@ class Link:
 
     def _note_answer(self, error: Error | None, rise: Callable[[], None]) -> None:
         """Take note of what came of a question: to be refused is another thing than silence."""
-        if error is None:
-            if not self.state.is_up:
-                rise()
-        elif isinstance(error, errors.Unauthorized | errors.Forbidden) or not (
-            self.state.is_up or isinstance(error, errors.Timeout)
-        ):
+        if isinstance(error, errors.Timeout):
+            return
+        self._is_refused = isinstance(error, errors.Unauthorized | errors.Forbidden)
+        if self._is_refused:
+            self.hearing.miss()
+        if error is None and not self.state.is_up:
+            rise()
+        elif error is not None and (self._is_refused or not self.state.is_up):
             self._fail(error)
 
     def _fail(self, error: Error) -> None:

@@ -11,8 +11,9 @@ from jobferry.core.steps import (
     Rest,
     WriteStatus,
 )
+from jobferry.core.view import Worker
 from jobferry.objects import Obj
-from tests.unit.core.worlds import World, condition, hub_job, lost, up
+from tests.unit.core.worlds import World, condition, hub_job, lost, silent, up
 
 
 def recorded(world: World) -> tuple[str, int]:
@@ -233,6 +234,38 @@ class TestLostWorkers:
             workers=[lost("east", minutes=999), up("west")], policy={"lost_after": None}
         )
         world.place()
+
+        assert isinstance(world.next(), Rest)
+
+    def test_one_on_a_worker_that_is_silent_waits_whatever_its_queue_says(self) -> None:
+        world = World(
+            workers=[silent("east", seconds=6), up("west")], policy={"lost_after": 1.0}
+        )
+        world.place()
+
+        assert isinstance(world.next(), Rest)
+
+    @pytest.mark.parametrize(
+        "east", [silent("east", seconds=6), lost("east", minutes=1), lost("east", minutes=0)]
+    )
+    def test_one_of_which_its_silent_worker_was_never_told_moves_at_once(
+        self, east: Worker
+    ) -> None:
+        world = World(workers=[east, up("west")], policy={"lost_after": None})
+        world.place()
+        assert world.hub is not None
+        world.untold = placement.read(world.hub)
+
+        assert recorded(world) == ("west", 2)
+        world.is_live = False
+        assert world.next() == Look()
+
+    def test_one_of_which_it_was_told_before_is_not_taken_for_that(self) -> None:
+        world = World(workers=[lost("east", minutes=1), up("west")])
+        world.place(attempt=1)
+        assert world.hub is not None
+        world.untold = placement.read(world.hub)
+        world.place(attempt=2)
 
         assert isinstance(world.next(), Rest)
 

@@ -44,6 +44,11 @@ def lost(name: str, *, minutes: float) -> Worker:
     return Worker(name=name, cluster=f"{name}-uid", is_up=False, lost_since=since)
 
 
+def silent(name: str, *, seconds: float) -> Worker:
+    since = NOW - timedelta(seconds=seconds)
+    return Worker(name=name, cluster=f"{name}-uid", is_up=False, silent_since=since)
+
+
 def condition(type: str, **members: Any) -> Obj:
     return {
         "type": type,
@@ -66,6 +71,7 @@ class World:
     policy: dict[str, Any] = field(default_factory=dict)
     is_live: bool = True
     buried: str = ""
+    untold: Placement | None = None
 
     def view(self) -> View:
         names = tuple(worker.name for worker in self.workers)
@@ -84,6 +90,7 @@ class World:
             now=NOW,
             refusals=self.refusals,
             buried=self.buried,
+            untold=self.untold,
         )
 
     def next(self) -> Step:
