@@ -61,7 +61,7 @@ async def test_a_frozen_api_server_costs_its_own_work_only_and_that_no_longer_th
                 return clock.monotonic() - frozen
 
             async def steady() -> list[float]:
-                found = []
+                found: list[float] = []
                 while clock.monotonic() - frozen < MOVE_AFTER:
                     found.append(await took(lab, f"b-{len(found)}", others))
                     await sleep(clock, 0.5)

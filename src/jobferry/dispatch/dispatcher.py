@@ -112,16 +112,19 @@ class Dispatcher:
         reconciler = Reconciler(
             self._views, actor, self._queue, self.meters, record=record, may_act=is_leading
         )
-        self._loop = Loop(
+        self._loop = self._looping(reconciler, options.passes)
+        self.meters.follow(
+            queue=self._queue.stats, passes=self._loop.stats, links=self.workers.links
+        )
+
+    def _looping(self, reconciler: Reconciler, passes: int) -> Loop[Key]:
+        return Loop(
             "dispatch",
             reconciler.look,
             queue=self._queue,
-            failures=Failures(BACKOFF, hub.random),
-            workers=options.passes,
+            failures=Failures(BACKOFF, self._hub.random),
+            workers=passes,
             most_slow=MOST_SLOW,
-        )
-        self.meters.follow(
-            queue=self._queue.stats, passes=self._loop.stats, links=self.workers.links
         )
 
     async def run(self, lead: Lead) -> None:

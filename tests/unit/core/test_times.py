@@ -26,7 +26,7 @@ def test_a_status_tells_its_moments_by_our_clock() -> None:
         "conditions": [{**listed[0], "lastTransitionTime": later}],
     }
     assert found["metadata"] == obj["metadata"]
-    assert obj["status"]["startTime"] == WRITTEN
+    assert status["startTime"] == WRITTEN
     assert times.on_our_clock(obj, timedelta()) is obj
 
 
