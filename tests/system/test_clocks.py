@@ -73,3 +73,18 @@ async def test_nor_does_our_own_clock(lab: Lab) -> None:
 
         moved = await world.mirror("a", runs(1), attempt=2)
         assert 570 < moved["spec"]["activeDeadlineSeconds"] <= 600
+
+
+async def test_a_job_is_not_given_up_early_because_our_clock_is_ahead_of_the_hubs(
+    lab: Lab,
+) -> None:
+    world, clock = lab.world, lab.fleet.clock
+    await lab.add_worker("north", drain="NoNewWork")
+    queue = await world.queue("brief", giveUpAfterSeconds=600)
+    async with lab.standby(clock=SkewedClock(clock, HOUR)):
+        await world.submit(job("a", queue=queue))
+        await world.event("a", "NoWorker")
+
+        await lab.edit_worker("north", drain="None")
+
+        await world.until("a", complete)

@@ -25,6 +25,14 @@ def on_our_clock(obj: Obj, skew: timedelta) -> Obj:
     return {**obj, "status": _shifted(obj["status"], skew)}
 
 
+def made_on_our_clock(obj: Obj, skew: timedelta) -> Obj:
+    """Return a hub object that was made when our clock says so; the rest of its moments is ours anyway."""
+    made = obj["metadata"].get("creationTimestamp")
+    if not skew or not made:
+        return obj
+    return {**obj, "metadata": {**obj["metadata"], "creationTimestamp": _moment(made, skew)}}
+
+
 def _shifted(value: Any, skew: timedelta) -> Any:
     match value:
         case dict():

@@ -100,6 +100,7 @@ class Dispatcher:
             dispatcher=options.dispatcher,
             claims=options.claims,
             clock=hub.clock,
+            hub=hub.hearing,
             jobs=self.jobs,
             queues=self.queues,
             workers=self.workers,

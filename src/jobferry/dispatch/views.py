@@ -12,6 +12,7 @@ from jobferry.dispatch.loads import Loads, Used
 from jobferry.dispatch.memory import Memory
 from jobferry.dispatch.queues import Queues
 from jobferry.kube.cache import Change
+from jobferry.kube.hearing import Hearing
 from jobferry.kube.informer import Informer
 from jobferry.kube.items import Item, Key
 from jobferry.objects import Obj
@@ -65,6 +66,7 @@ class Views:
     dispatcher: str
     claims: Claims
     clock: Clock
+    hub: Hearing
     jobs: Informer[JobHead]
     queues: Queues
     workers: Workers
@@ -86,7 +88,7 @@ class Views:
         return View(
             namespace=key.namespace,
             name=key.name,
-            hub=item.object() if item else None,
+            hub=times.made_on_our_clock(item.object(), self.hub.skew) if item else None,
             is_live=known.is_live,
             mirrors=self._mirrors(key),
             workers=workers,

@@ -35,3 +35,12 @@ def test_what_is_no_moment_stays_as_it_is() -> None:
         obj = {"status": {"startTime": nonsense}}
 
         assert times.on_our_clock(obj, timedelta(hours=1)) == obj
+
+
+def test_a_hub_object_was_made_when_our_clock_says_so() -> None:
+    obj = {"metadata": {"name": "a", "creationTimestamp": WRITTEN}}
+
+    found = times.made_on_our_clock(obj, timedelta(hours=-1))
+
+    assert found["metadata"] == {"name": "a", "creationTimestamp": "2026-11-15T00:02:03Z"}
+    assert times.made_on_our_clock(obj, timedelta()) is obj
