@@ -5,6 +5,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
 from typing import Any, Self
 
+from jobferry.clock import Clock
 from jobferry.kube import errors
 from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client, Reach, connect
@@ -96,15 +97,21 @@ class Lab:
         self,
         *,
         network: Network | None = None,
+        clock: Clock | None = None,
         reach: Reach | None = None,
         **changes: Any,
     ) -> None:
-        """Run a dispatcher until cancelled; `network` is between it and the hub, `reach` its way to all clusters."""
+        """Run a dispatcher until cancelled.
+
+        `network` is between it and the hub, `clock` is its own, `reach` its way to all clusters.
+        """
         access = self.fleet.planes["west"].access(DISPATCHER)
         if network is not None:
             access = replace(access, server=replace(access.server, url=network.url))
         reach = reach or self.fleet.reach
-        async with connect(access, name="west", clock=self.fleet.clock, reach=reach) as hub:
+        async with connect(
+            access, name="west", clock=clock or self.fleet.clock, reach=reach
+        ) as hub:
             await self.fleet.dispatch(hub, replace(Settings(), **changes), reach=reach)
 
     def network(self) -> Network:

@@ -7,6 +7,7 @@ from functools import cache
 from jobferry.core import going
 from jobferry.core.view import Kind, View, Worker
 from jobferry.objects.demand import MOST, Demand
+from jobferry.objects.times import timestamp
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,8 @@ def _refusal(view: View, needs: Callable[[], Demand], name: str) -> str | None:
         return "there is no such Worker"
     if trespass := _trespass(view, name):
         return trespass
+    if worker.silent_since is not None:
+        return f"silent since {timestamp(worker.silent_since)}"
     if not worker.is_up:
         return "not connected"
     if going.holds_name(view, name):

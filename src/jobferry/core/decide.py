@@ -175,6 +175,9 @@ def _placed(view: View, kind: Kind, hub: Obj, placed: Placement) -> Step:
     if worker is None:
         why = f"there is no Worker {shard.worker} any more"
         return move(view, kind, hub, placed, mirror, why=why)
+    if not worker.is_up and view.untold == placed:
+        why = f"worker {worker.name} fell silent before it was told of it"
+        return move(view, kind, hub, placed, None, why=why)
     if not worker.is_up:
         return _wait_or_move(view, kind, hub, placed, mirror)
     if worker.cluster != shard.cluster:
@@ -206,7 +209,7 @@ def _wait_or_move(
     """Unseen is not dead: only the time that the user chose makes a workload move."""
     worker, after = view.workers[placed.shards[0].worker], view.policy.lost_after
     if worker.lost_since is None:
-        return Rest(f"worker {worker.name} is not connected")
+        return Rest(f"worker {worker.name} is not connected, or silent")
     lost = f"Worker {worker.name} cannot be reached since {timestamp(worker.lost_since)}"
     if after is None:
         return _wait(f"{lost}; it waits for it, as its queue says")

@@ -10,6 +10,7 @@ from jobferry.clock import Seconds
 from jobferry.core.base import Base
 from jobferry.core.bounds import NO_BOUNDS, Bounds
 from jobferry.core.marks import Marks
+from jobferry.core.placement import Placement
 from jobferry.objects import Obj
 from jobferry.objects.demand import Demand
 from jobferry.objects.quantities import Quantity
@@ -104,6 +105,11 @@ class Worker:
     """The UID of its cluster; empty while it was never reached."""
 
     is_up: bool
+    """Whether it answers."""
+
+    silent_since: datetime | None = None
+    """Since when it does not, if that is too short a time to call it lost."""
+
     lost_since: datetime | None = None
     """Since when its being out of reach counts: not before we ourselves were last cut off from most."""
 
@@ -213,6 +219,9 @@ class View:
 
     buried: str = ""
     """The UID of the last workload of this name, if its deletion was seen, not only its absence."""
+
+    untold: Placement | None = None
+    """The placement that we made and have told no worker of yet: of that one there is no mirror anywhere."""
 
     def marks(self, worker: str, hub_uid: str, attempt: int) -> Marks:
         """Return the marks of the mirror that this workload has, or would have, on a worker."""

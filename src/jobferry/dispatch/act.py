@@ -104,11 +104,17 @@ class Actor:
         priority = Priority.FINAL_STATUS if step.end else Priority.STATUS
         return await self._patch_hub(hub, step.patch, priority)
 
-    async def create(self, step: CreateMirror) -> None:
-        """Create a mirror; raises `Refused` where the worker will not have it."""
+    async def create(self, step: CreateMirror, on_send: Callable[[], None]) -> None:
+        """Create a mirror; raises `Refused` where the worker will not have it.
+
+        `on_send` is called when the worker may hear of it, which may never be.
+        """
         link = self._link(step.worker)
         sent, meta = step.obj, step.obj["metadata"]
         async with self._turn(link.inflight, Priority.CREATE):
+            if link.hearing.is_shut:
+                raise link.hearing.unheard()
+            on_send()
             try:
                 answer = await self._create(link, sent)
             except errors.AlreadyExists:

@@ -1,8 +1,10 @@
 """Looks at one workload: puts together what is known, asks the core for the next step, and takes it."""
 
+from functools import partial
 from typing import TypeVar
 
 from jobferry import log
+from jobferry.core import placement
 from jobferry.core.decide import decide
 from jobferry.core.steps import (
     CreateMirror,
@@ -96,7 +98,7 @@ class Reconciler:
                 known.seen.add(step.worker)
             case Record():
                 if self._may_ask(known.key, step):
-                    await self._place(_there(view.hub), step)
+                    await self._place(known.key, _there(view.hub), step)
                     known.is_live = True
             case WriteStatus():
                 with self._meters.reporting.stopping(known.key):
@@ -109,11 +111,13 @@ class Reconciler:
             case DeleteMirror():
                 await self._actor.delete(step)
 
-    async def _place(self, hub: Obj, step: Record) -> None:
+    async def _place(self, key: Key, hub: Obj, step: Record) -> None:
         chosen = [shard.worker for shard in step.placement.shards]
         need = job.demand(hub)
         with self._views.loads.expecting(chosen), self._views.used.expecting(chosen, need):
             await self._actor.record(hub, step)
+        if step.placement.attempt > placement.last_attempt(hub):
+            self._views.memory.note_placed(key, step.placement)
         self._meters.place(chosen)
 
     async def _look(self, known: Known) -> None:
@@ -131,7 +135,7 @@ class Reconciler:
             return  # by now another asks for all: the next look at what is known says that it waits
         try:
             with self._meters.mirroring.stopping(key):
-                await self._actor.create(step)
+                await self._actor.create(step, partial(self._views.memory.note_told, key))
         except Refused as refusal:
             reason = getattr(refusal.__cause__, "reason", "")
             is_general = isinstance(refusal, NamespaceRefused)

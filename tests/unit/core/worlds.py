@@ -44,6 +44,11 @@ def lost(name: str, *, minutes: float) -> Worker:
     return Worker(name=name, cluster=f"{name}-uid", is_up=False, lost_since=since)
 
 
+def silent(name: str, *, seconds: float) -> Worker:
+    since = NOW - timedelta(seconds=seconds)
+    return Worker(name=name, cluster=f"{name}-uid", is_up=False, silent_since=since)
+
+
 def condition(type: str, **members: Any) -> Obj:
     return {
         "type": type,
@@ -68,6 +73,7 @@ class World:
     seen: set[str] = field(default_factory=lambda: {"east", "west"})
     buried: str = ""
     unclaimed: str = ""
+    untold: Placement | None = None
 
     def view(self) -> View:
         names = tuple(worker.name for worker in self.workers)
@@ -88,6 +94,7 @@ class World:
             refusals=self.refusals,
             buried=self.buried,
             unclaimed=self.unclaimed,
+            untold=self.untold,
         )
 
     def next(self) -> Step:

@@ -57,6 +57,7 @@ class Worker:
 
     def __init__(self, client: Client, requests: int) -> None:
         self.connection = Connection(client, Copy(client, ""))
+        self.hearing = client.hearing
         self.inflight = Inflight(requests)
         self.spec = Spec(namespaces=Namespaces(create=True))
 
@@ -89,7 +90,7 @@ def ok(_: Request) -> tuple[int, Obj]:
 WRITES: dict[str, Callable[[Actor], Any]] = {
     "record": lambda actor: actor.record(MIRROR, Record({}, PLACEMENT)),
     "status": lambda actor: actor.write_status(MIRROR, WriteStatus({}, None)),
-    "create": lambda actor: actor.create(CreateMirror("east", MIRROR)),
+    "create": lambda actor: actor.create(CreateMirror("east", MIRROR), lambda: None),
     "edit": lambda actor: actor.edit(EditMirror("east", MIRROR, {})),
     "delete": lambda actor: actor.delete(DeleteMirror("east", MIRROR, "")),
 }
@@ -121,7 +122,7 @@ async def test_a_namespace_that_cannot_be_found_even_after_it_was_made_is_a_refu
     stage = Stage(lacks_it)
 
     with pytest.raises(Refused, match='namespaces "ns" not found'):
-        await stage.actor.create(CreateMirror("east", MIRROR))
+        await stage.actor.create(CreateMirror("east", MIRROR), lambda: None)
     jobs = "POST /apis/batch/v1/namespaces/ns/jobs"
     assert stage.server.asked == [jobs, "POST /api/v1/namespaces", jobs]
 
@@ -134,5 +135,5 @@ async def test_no_namespace_is_made_for_a_leader_that_was() -> None:
     stage = Stage(deposes)
 
     with pytest.raises(Deposed):
-        await stage.actor.create(CreateMirror("east", MIRROR))
+        await stage.actor.create(CreateMirror("east", MIRROR), lambda: None)
     assert len(stage.server.asked) == 1
