@@ -8,7 +8,6 @@ from jobferry.core.steps import (
     WriteStatus,
 )
 from jobferry.core.view import Worker
-from jobferry.objects import Obj
 from tests.unit.core.worlds import World, hub_job, lost, silent, up
 
 
@@ -109,8 +108,8 @@ class TestLostWorkers:
         world = World()
         world.place()
         assert world.hub is not None
-        note: Obj = world.hub["metadata"]["annotations"]
-        status: Obj = world.hub["status"]
+        note = world.hub["metadata"]["annotations"]
+        status = world.hub["status"]
         if len(workers) > 1:
             for text in (note, status["conditions"][0]):
                 for key, value in text.items():
