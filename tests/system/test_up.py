@@ -208,6 +208,20 @@ async def test_pods_of_what_was_killed_are_ended_too(tmp_path: Path, victim: str
     assert not alive(int(note.read_text()))
 
 
+async def test_ctrl_c_ends_the_pods_of_a_killed_worker_too(tmp_path: Path) -> None:
+    note = tmp_path / "pids"
+    with up(tmp_path / "fleet", "--workers", "east") as fleet:
+        async with fleet.clients() as clients:
+            await clients["hub"].create(JOBS, job("long", waiting(note)), namespace="default")
+            await until(clients["hub"], "long", runs(1))
+        os.kill(int((fleet.layout.cluster("east") / "pid").read_text()), signal.SIGKILL)
+
+        fleet.process.send_signal(signal.SIGINT)
+        assert fleet.process.wait() == 130
+
+        assert not alive(int(note.read_text()))
+
+
 async def test_frozen_clusters_of_a_fleet_that_was_killed_are_ended_too(tmp_path: Path) -> None:
     note = tmp_path / "pids"
     with up(tmp_path / "fleet", "--workers", "east") as fleet:
