@@ -266,30 +266,3 @@ async def test_ctrl_c_ends_everything_in_order(tmp_path: Path) -> None:
         assert said == "All pods and clusters have ended.\n"
         assert fleet.process.wait() == 130
         assert not [pid for pid in pids if alive(pid)]
-
-
-def test_the_demo_ends_well_and_leaves_nothing_behind(tmp_path: Path) -> None:
-    environ = {**os.environ, "TMPDIR": str(tmp_path)}
-    said = subprocess.run(
-        [*JOBFERRY, "demo"], env=environ, capture_output=True, text=True, check=True
-    )
-
-    assert "pi = 3.14159265358979323846264338327950288419716939937510" in said.stdout
-    assert "hub       primes      Complete on worker-" in said.stdout
-    assert said.stderr == ""
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_the_demo_ends_though_nobody_reads_on(tmp_path: Path) -> None:
-    environ = {**os.environ, "TMPDIR": str(tmp_path)}
-    pipe = subprocess.PIPE
-    with subprocess.Popen([*JOBFERRY, "demo"], env=environ, stdout=pipe, stderr=pipe) as demo:
-        assert demo.stdout is not None
-        assert demo.stderr is not None
-        while not demo.stdout.readline().startswith(b"Creating"):
-            pass
-        demo.stdout.close()
-        assert demo.stderr.read() == b""
-
-    assert demo.returncode == 1
-    assert list(tmp_path.iterdir()) == []

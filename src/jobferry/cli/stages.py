@@ -3,14 +3,16 @@
 import tempfile
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from jobferry.cli.handful import BROKEN, LOST_AFTER, WORKERS
 from jobferry.clock import Clock
 from jobferry.errors import BadInput
 from jobferry.kube.client import Client, connect
 from jobferry.local import contexts, fleet
+from jobferry.local.fleet import Fleet
 from jobferry.local.layout import HUB, Layout
 from jobferry.objects import Obj
 from jobferry.runtime import supervise
@@ -20,31 +22,35 @@ from jobferry.testing.control_plane import JOB_CONTROLLERS, ControlPlane, all_ru
 from jobferry.testing.fake_kubelet import fake_kubelet
 from jobferry.testing.pods import Run
 
-WORKERS = ("worker-1", "worker-2")
-BROKEN = "broken"
-"""The Job that fails."""
-
-_SETTINGS = replace(DEFAULTS, listen=None)
+_SETTINGS = replace(DEFAULTS, listen=None, worker_lost_after=LOST_AFTER)
 _JOB_NAME = "batch.kubernetes.io/job-name"
 
-Clients = Mapping[str, Client]
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Clusters that are ready."""
+
+    clients: Mapping[str, Client]
+    fleet: Fleet | None = None
+    """What they are, if they are ours: their pods do real work, and they can be killed."""
 
 
 @asynccontextmanager
-async def local(clock: Clock) -> AsyncIterator[Clients]:
+async def local(clock: Clock) -> AsyncIterator[Stage]:
     """Play on small clusters of our own."""
     async with AsyncExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="jobferry-demo-"))
         plan = fleet.Plan(layout=Layout(Path(folder)), workers=WORKERS, dispatcher=_SETTINGS)
         running = await stack.enter_async_context(fleet.running(plan, clock, _unheard))
-        yield {
+        clients = {
             name: await stack.enter_async_context(running.connect(name))
             for name in (HUB, *WORKERS)
         }
+        yield Stage(clients, running)
 
 
 @asynccontextmanager
-async def real(clock: Clock) -> AsyncIterator[Clients]:
+async def real(clock: Clock) -> AsyncIterator[Stage]:
     """Play on real control planes; a fake kubelet says that pods have run."""
     if assets.missing(assets.CURRENT):
         raise BadInput(
@@ -64,7 +70,7 @@ async def real(clock: Clock) -> AsyncIterator[Clients]:
         contexts.write(config, {name: plane.kubeconfig() for name, plane in planes.items()})
         tasks = await stack.enter_async_context(supervise.tasks("demo", clock=clock))
         tasks.start("dispatcher", partial(fleet.dispatch, _SETTINGS, config, WORKERS))
-        yield clients
+        yield Stage(clients)
 
 
 def _played(pod: Obj) -> Run:
@@ -72,4 +78,4 @@ def _played(pod: Obj) -> Run:
 
 
 def _unheard(_: str) -> None:
-    """Nobody kills clusters in a demo."""
+    """Say nothing of clusters that end: who watches the demo sees it."""
