@@ -153,7 +153,8 @@ def in_terminal(folder: Path, *, rows: int, columns: int, **more: str) -> tuple[
     size = {"LINES": str(rows), "COLUMNS": str(columns)}
     pid, terminal = pty.fork()
     if pid == 0:
-        os.execve(sys.executable, DEMO, environ(folder, TERM="xterm", **size, **more))
+        environment = environ(folder, TERM="xterm", **size, **more)
+        os.execve(sys.executable, DEMO, environment)  # noqa: S606 (a shell has no part in it)
     written = b""
     with suppress(OSError):  # that is how a terminal says that nobody is left
         while some := os.read(terminal, 65536):

@@ -6,7 +6,7 @@ from tools import picture
 def test_the_picture_is_current() -> None:
     drawn = picture.picture(picture.recorded())
 
-    assert picture.PICTURE.read_text() == drawn, "run: python tools/picture.py"
+    assert picture.PICTURE.read_text() == drawn, "run: make picture"
 
 
 def test_it_is_self_contained_and_shows_the_move() -> None:
