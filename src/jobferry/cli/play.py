@@ -25,6 +25,7 @@ async def play(stage: Stage, show: Show, time: Callable[[], Seconds]) -> None:
         for client in stage.clients.values():
             await stack.enter_async_context(story.of_jobs(client, names, show.tell, time))
         await stack.enter_async_context(story.of_workers(hub, show.tell, time))
+        await show.until(lambda scene: scene.has_its_workers)
         show.tell(sights.Ready(at=time()))
         delegated = sum("managedBy" in each["spec"] for each in HANDFUL)
         show.tell(sights.Creating(at=time(), delegated=delegated, total=len(HANDFUL)))

@@ -59,6 +59,11 @@ class Scene:
         self.clusters = {name: Cluster() for name in (HUB, *self.workers)}
 
     @property
+    def has_its_workers(self) -> bool:
+        """Whether the hub reaches all of them."""
+        return all(self.clusters[name].is_ready for name in self.workers)
+
+    @property
     def all_ended(self) -> bool:
         """Whether there is nothing left to wait for."""
         return self.ended_at is not None
@@ -104,9 +109,11 @@ class Scene:
 
     def _see_worker(self, sight: sights.WorkerSeen) -> None:
         cluster = self.clusters[sight.name]
-        if self.ready_at is None or cluster.is_ready == sight.is_ready:
+        if cluster.is_ready == sight.is_ready:
             return
         cluster.is_ready = sight.is_ready
+        if self.ready_at is None:
+            return
         if sight.is_ready:
             cluster.killed_at = cluster.missed_at = None
             self._turn(sight.at, f"{sight.name} is back.", "good")

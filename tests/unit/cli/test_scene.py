@@ -106,6 +106,18 @@ def test_the_same_is_not_told_twice() -> None:
     assert scene.jobs["darts"].at == 3.0
 
 
+def test_workers_that_come_one_by_one_at_the_start_are_no_news() -> None:
+    first = (
+        WorkerSeen(at=0.5, name="east", is_ready=False),
+        WorkerSeen(at=0.6, name="east", is_ready=True),
+    )
+    both = (*first, WorkerSeen(at=0.7, name="west", is_ready=True))
+
+    assert not after(*first)[0].has_its_workers
+    assert after(*both)[0].has_its_workers
+    assert after(*both)[1] == []
+
+
 def test_a_worker_that_comes_back_is_told() -> None:
     scene, told = after(*MOVE, WorkerSeen(at=7.0, name="east", is_ready=True))
 
