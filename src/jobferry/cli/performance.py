@@ -103,7 +103,7 @@ async def _stay(way: Way, fleet: "Fleet", scene: Scene) -> None:
     """Leave the clusters up, also the one that was killed, until somebody ends it."""
     for name, cluster in scene.clusters.items():
         if cluster.killed_at is not None:
-            way.say(f"\nStarting {name} again ...")
+            way.say(f"\nStarting {name} again; the hub notices within half a minute.")
             await fleet.clusters[name].start()
     example = fleet.layout.folder / "hello.yaml"
     example.write_text(EXAMPLE)
@@ -112,5 +112,5 @@ All clusters are up, until Ctrl-C. Try, in another terminal:
   export KUBECONFIG={shlex.quote(str(fleet.layout.kubeconfig))}
   kubectl get workers,jobs
   kubectl describe job {MOVED}     # its life, in events
-  kubectl apply -f {shlex.quote(str(example))} && kubectl get jobs --watch""")
+  kubectl apply -f {shlex.quote(str(example))}""")
     await asyncio.Event().wait()
