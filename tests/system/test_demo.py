@@ -93,6 +93,20 @@ def test_without_a_terminal_it_tells_all_in_lines_and_leaves_nothing(tmp_path: P
     assert running(tmp_path) == []
 
 
+@pytest.mark.kube
+def test_on_real_control_planes_all_jobs_end_and_nobody_is_killed(tmp_path: Path) -> None:
+    command = [*DEMO, "--real"]
+    done = subprocess.run(
+        command, env=environ(tmp_path), capture_output=True, text=True, check=True
+    )
+
+    assert "hub       darts       Complete on worker-" in done.stdout
+    assert "kill -9" not in done.stdout
+    assert "misses" not in done.stdout
+    assert done.stderr == ""
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_it_ends_though_nobody_reads_on(tmp_path: Path) -> None:
     pipe = subprocess.PIPE
     with subprocess.Popen(DEMO, env=environ(tmp_path), stdout=pipe, stderr=pipe) as process:
