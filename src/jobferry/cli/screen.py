@@ -58,7 +58,7 @@ def _clusters(scene: Scene, now: Seconds, signs: Signs) -> Table:
     table = _table()
     table.add_column("CLUSTER", min_width=11)
     table.add_column("STATE", min_width=24)
-    table.add_column("RUNS")
+    table.add_column("RUNS", no_wrap=True, overflow="crop")
     for name in scene.clusters:
         words, style = _standing(scene, name, now)
         runs = [job.name for job in scene.jobs.values() if job.place == name and not job.end]
@@ -82,8 +82,8 @@ def _jobs(scene: Scene, signs: Signs, width: int) -> Table:
     table.add_column("JOB", min_width=11)
     table.add_column("RUNS ON", min_width=9)
     table.add_column("ATTEMPT", min_width=7)
-    table.add_column("PROGRESS")
-    table.add_column("STATE")
+    table.add_column("PROGRESS", no_wrap=True)
+    table.add_column("STATE", no_wrap=True, overflow="crop")
     room = max(8, width - _FIXED)
     for job in scene.jobs.values():
         progress = _bar(job, signs, room).append(f" {job.done}/{job.total}")

@@ -63,6 +63,16 @@ def test_it_fits_the_terminal(width: int) -> None:
     rows = drawn(after(*MOVE)[0], width=width)
 
     assert max(map(len, rows)) <= min(width, 100)
+    assert [row.split()[0] for row in rows if row][:6] == [
+        "Jobferry",
+        "CLUSTER",
+        "hub",
+        "east",
+        "west",
+        "JOB",
+    ]
+    assert rows[8].startswith("darts")
+    assert rows[9] == "", "a Job has one row"
     assert rows[0].endswith("6.5 s")
 
 
