@@ -5,8 +5,9 @@ BIN := $(VENV)/bin
 BENCH := .venv-bench
 RUN := .venv-run
 LOWEST := .venv-lowest
+WHEEL := .venv-wheel
 
-.PHONY: help test coverage lowest demo check format kube kube-skew bench soak skew tables lock clean
+.PHONY: help test coverage lowest demo wheel picture check format kube kube-skew bench soak skew tables lock clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-10s %s\n", $$1, $$2}'
@@ -45,6 +46,18 @@ kube-skew: $(VENV)/ok ## get the other Kubernetes versions that we promise to wo
 
 demo: $(RUN)/ok ## see it work: a hub, two workers, the dispatcher and a handful of Jobs
 	PYTHONPATH=src $(RUN)/bin/python -m jobferry demo $(ARGS)
+
+wheel: $(VENV)/ok ## build dist/*.whl, install it into an empty environment, and run its demo
+	rm -rf dist $(WHEEL)
+	$(BIN)/hatchling build -t wheel
+	$(PYTHON) -m venv $(WHEEL)
+	$(WHEEL)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/run.txt
+	$(WHEEL)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-index dist/*.whl
+	$(WHEEL)/bin/python -m pip check --disable-pip-version-check
+	cd / && $(CURDIR)/$(WHEEL)/bin/jobferry demo
+
+picture: $(VENV)/ok ## draw docs/demo.svg anew; with ARGS=--record, from a demo that is run for it
+	$(BIN)/python tools/picture.py $(ARGS)
 
 BENCHES ?= client dispatch scale apiserver cluster
 bench: $(BENCH)/ok ## measure against peers and limits, all or some of BENCHES; needs `make kube`
@@ -87,4 +100,4 @@ LOCK := .venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 
 	--no-emit-package jobferry --custom-compile-command 'make lock' pyproject.toml
 
 clean: ## remove what the other commands made in this folder
-	rm -rf $(VENV) $(BENCH) $(RUN) $(LOWEST) .venv-lock .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(BENCH) $(RUN) $(LOWEST) $(WHEEL) .venv-lock dist .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -208,6 +208,20 @@ async def test_pods_of_what_was_killed_are_ended_too(tmp_path: Path, victim: str
     assert not alive(int(note.read_text()))
 
 
+async def test_ctrl_c_ends_the_pods_of_a_killed_worker_too(tmp_path: Path) -> None:
+    note = tmp_path / "pids"
+    with up(tmp_path / "fleet", "--workers", "east") as fleet:
+        async with fleet.clients() as clients:
+            await clients["hub"].create(JOBS, job("long", waiting(note)), namespace="default")
+            await until(clients["hub"], "long", runs(1))
+        os.kill(int((fleet.layout.cluster("east") / "pid").read_text()), signal.SIGKILL)
+
+        fleet.process.send_signal(signal.SIGINT)
+        assert fleet.process.wait() == 130
+
+        assert not alive(int(note.read_text()))
+
+
 async def test_frozen_clusters_of_a_fleet_that_was_killed_are_ended_too(tmp_path: Path) -> None:
     note = tmp_path / "pids"
     with up(tmp_path / "fleet", "--workers", "east") as fleet:
@@ -252,30 +266,3 @@ async def test_ctrl_c_ends_everything_in_order(tmp_path: Path) -> None:
         assert said == "All pods and clusters have ended.\n"
         assert fleet.process.wait() == 130
         assert not [pid for pid in pids if alive(pid)]
-
-
-def test_the_demo_ends_well_and_leaves_nothing_behind(tmp_path: Path) -> None:
-    environ = {**os.environ, "TMPDIR": str(tmp_path)}
-    said = subprocess.run(
-        [*JOBFERRY, "demo"], env=environ, capture_output=True, text=True, check=True
-    )
-
-    assert "pi = 3.14159265358979323846264338327950288419716939937510" in said.stdout
-    assert "hub       primes      Complete on worker-" in said.stdout
-    assert said.stderr == ""
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_the_demo_ends_though_nobody_reads_on(tmp_path: Path) -> None:
-    environ = {**os.environ, "TMPDIR": str(tmp_path)}
-    pipe = subprocess.PIPE
-    with subprocess.Popen([*JOBFERRY, "demo"], env=environ, stdout=pipe, stderr=pipe) as demo:
-        assert demo.stdout is not None
-        assert demo.stderr is not None
-        while not demo.stdout.readline().startswith(b"Creating"):
-            pass
-        demo.stdout.close()
-        assert demo.stderr.read() == b""
-
-    assert demo.returncode == 1
-    assert list(tmp_path.iterdir()) == []

@@ -2,74 +2,50 @@
 
 import tempfile
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
-from functools import partial
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from jobferry.cli.handful import LOST_AFTER, WORKERS
 from jobferry.clock import Clock
-from jobferry.errors import BadInput
-from jobferry.kube.client import Client, connect
-from jobferry.local import contexts, fleet
+from jobferry.kube.client import Client
+from jobferry.local import fleet
+from jobferry.local.fleet import Fleet
 from jobferry.local.layout import HUB, Layout
-from jobferry.objects import Obj
-from jobferry.runtime import supervise
 from jobferry.settings import DEFAULTS
-from jobferry.testing import assets
-from jobferry.testing.control_plane import JOB_CONTROLLERS, ControlPlane, all_running
-from jobferry.testing.fake_kubelet import fake_kubelet
-from jobferry.testing.pods import Run
 
-WORKERS = ("worker-1", "worker-2")
-BROKEN = "broken"
-"""The Job that fails."""
+SETTINGS = replace(DEFAULTS, listen=None, worker_lost_after=LOST_AFTER)
 
-_SETTINGS = replace(DEFAULTS, listen=None)
-_JOB_NAME = "batch.kubernetes.io/job-name"
 
-Clients = Mapping[str, Client]
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Clusters that are ready."""
+
+    clients: Mapping[str, Client]
+    fleet: Fleet | None = None
+    """What they are, if they are ours: their pods do real work, and they can be killed."""
 
 
 @asynccontextmanager
-async def local(clock: Clock) -> AsyncIterator[Clients]:
+async def local(clock: Clock) -> AsyncIterator[Stage]:
     """Play on small clusters of our own."""
     async with AsyncExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="jobferry-demo-"))
-        plan = fleet.Plan(layout=Layout(Path(folder)), workers=WORKERS, dispatcher=_SETTINGS)
+        plan = fleet.Plan(layout=Layout(Path(folder)), workers=WORKERS, dispatcher=SETTINGS)
         running = await stack.enter_async_context(fleet.running(plan, clock, _unheard))
-        yield {
+        clients = {
             name: await stack.enter_async_context(running.connect(name))
             for name in (HUB, *WORKERS)
         }
+        yield Stage(clients, running)
 
 
-@asynccontextmanager
-async def real(clock: Clock) -> AsyncIterator[Clients]:
-    """Play on real control planes; a fake kubelet says that pods have run."""
-    if assets.missing(assets.CURRENT):
-        raise BadInput(
-            f"Kubernetes {assets.CURRENT} is not on this machine",
-            hint=f"`{assets.command_for(assets.CURRENT)}` builds it, with Go; without --real Python is enough.",
-        )
-    planes = {name: ControlPlane(controllers=JOB_CONTROLLERS) for name in (HUB, *WORKERS)}
-    async with AsyncExitStack() as stack:
-        await stack.enter_async_context(all_running(planes.values()))
-        clients = {}
-        for name, plane in planes.items():
-            client = connect(plane.access(), name=name, clock=clock)
-            clients[name] = await stack.enter_async_context(client)
-            await stack.enter_async_context(fake_kubelet(client, bind=True, play=_played))
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="jobferry-demo-"))
-        config = Path(folder) / "kubeconfig"
-        contexts.write(config, {name: plane.kubeconfig() for name, plane in planes.items()})
-        tasks = await stack.enter_async_context(supervise.tasks("demo", clock=clock))
-        tasks.start("dispatcher", partial(fleet.dispatch, _SETTINGS, config, WORKERS))
-        yield clients
+def real(clock: Clock) -> AbstractAsyncContextManager[Stage]:
+    """Play on real control planes."""
+    from jobferry.cli import real_stage  # noqa: PLC0415 (hardly anybody has them)
 
-
-def _played(pod: Obj) -> Run:
-    return Run(1.0, int(pod["metadata"]["labels"].get(_JOB_NAME) == BROKEN))
+    return real_stage.real(clock)
 
 
 def _unheard(_: str) -> None:
-    """Nobody kills clusters in a demo."""
+    """Say nothing of clusters that end: who watches the demo sees it."""

@@ -1,78 +1,61 @@
-"""Tells what happens to the Jobs of a cluster, in words."""
+"""Sees what happens to the Jobs of a cluster, and to the workers of a hub."""
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Collection
+from contextlib import asynccontextmanager
 
-from jobferry.core import placement
+from jobferry.cli import sights
+from jobferry.clock import Seconds
 from jobferry.kube.cache import Change
 from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client
 from jobferry.kube.informer import Informer
 from jobferry.kube.items import Head
 from jobferry.kube.resources import JOBS
-from jobferry.local.layout import HUB
-from jobferry.objects import Obj, conditions
 from jobferry.runtime import supervise
+from jobferry.workers.resource import WORKERS
+
+Tell = Callable[[sights.Any], None]
+Time = Callable[[], Seconds]
 
 
-class Story:
-    """What became of some Jobs of one cluster; `ended` is set when all have."""
+@asynccontextmanager
+async def of_jobs(
+    client: Client, names: Collection[str], tell: Tell, time: Time
+) -> AsyncIterator[None]:
+    """Tell within the block what becomes of some Jobs."""
 
-    def __init__(
-        self, client: Client, names: Sequence[str], say: Callable[[str], None]
-    ) -> None:
-        self.ended = asyncio.Event()
-        self.places: dict[str, str] = {}
-        """Where each Job runs, by its name."""
-        self._client = client
-        self._say = say
-        self._told: dict[str, set[str]] = {name: set() for name in names}
-        self._unfinished = set(names)
-
-    @asynccontextmanager
-    async def told(self) -> AsyncIterator[None]:
-        """Tell it during the block."""
-        scope = Scope(resource=JOBS, namespace="default")
-        informer = Informer(self._client, scope, Head)
-        informer.listen(self._hear)
-        async with supervise.tasks(
-            f"story of {self._client.name}", clock=self._client.clock
-        ) as tasks:
-            tasks.start("informer", informer.run)
-            await informer.synced.wait()
-            yield
-
-    def _hear(self, change: Change[Head]) -> None:
+    def hear(change: Change[Head]) -> None:
         name = change.item.key.name
-        if name not in self._told:
+        if name not in names:
             return
-        words = "is gone" if change.after is None else self._words(name, change.after.object())
-        if words.startswith(("Complete", "Failed")):
-            self._unfinished.discard(name)
-            if not self._unfinished:
-                self.ended.set()
-        if words not in self._told[name]:
-            self._told[name].add(words)
-            at = f"{self._client.clock.now():%H:%M:%S}"
-            with suppress(
-                BrokenPipeError
-            ):  # nobody reads on (`| head`): whoever waits for us finds out
-                self._say(f"  {at}  {self._client.name:<9} {name:<11} {words}")
+        if change.after is None:
+            tell(sights.JobGone(at=time(), cluster=client.name, name=name))
+        else:
+            tell(sights.of_job(time(), client.name, change.after.object()))
 
-    def _words(self, name: str, job: Obj) -> str:
-        record = placement.read(job)
-        where = f" on {record.shards[0].worker}" if record else ""
-        self.places[name] = record.shards[0].worker if record else self._client.name
-        status = job.get("status") or {}
-        for end in ("Complete", "Failed"):
-            if conditions.is_true(status.get("conditions"), end):
-                counts = (
-                    f"{status.get('succeeded', 0)} succeeded, {status.get('failed', 0)} failed"
-                )
-                return f"{end}{where}: {counts}"
-        if self._client.name != HUB:
-            return "mirror runs" if status.get("active") else "mirror created"
-        if status.get("active"):
-            return f"runs{where}: {status['active']} active"
-        return f"placed{where}" if where else "created"
+    scope = Scope(resource=JOBS, namespace="default")
+    async with _heard(client, Informer(client, scope, Head), hear):
+        yield
+
+
+@asynccontextmanager
+async def of_workers(hub: Client, tell: Tell, time: Time) -> AsyncIterator[None]:
+    """Tell within the block whether the hub reaches its workers."""
+
+    def hear(change: Change[Head]) -> None:
+        if change.after is not None:
+            tell(sights.of_worker(time(), change.after.object()))
+
+    async with _heard(hub, Informer(hub, Scope(resource=WORKERS), Head), hear):
+        yield
+
+
+@asynccontextmanager
+async def _heard(
+    client: Client, informer: Informer[Head], hear: Callable[[Change[Head]], None]
+) -> AsyncIterator[None]:
+    informer.listen(hear)
+    async with supervise.tasks(f"story of {client.name}", clock=client.clock) as tasks:
+        tasks.start("informer", informer.run)
+        await informer.synced.wait()
+        yield

@@ -10,9 +10,7 @@ from contextlib import suppress
 from jobferry.clock import Seconds, SystemClock
 from jobferry.errors import Error
 from jobferry.local.layout import Layout
-from jobferry.local.processes import kill_leftover
-from jobferry.localkube.runner import leftovers
-from jobferry.localkube.runner.settings import Settings
+from jobferry.local.processes import end_pods, kill_leftover
 
 PATIENCE: Seconds = 30.0
 """How long a fleet may take to end by itself; its clusters get half of that."""
@@ -57,12 +55,10 @@ def _end_leftovers(layout: Layout) -> bool:
     for name in layout.names():
         folder = layout.cluster(name)
         found |= kill_leftover(folder)
-        if (pods := folder / "node").is_dir():
-            settings = Settings(node=name, folder=pods)
-            try:
-                found |= asyncio.run(leftovers.end(settings, SystemClock()))
-            except (OSError, Error) as error:
-                errors.append(error)
+        try:
+            found |= asyncio.run(end_pods(name, folder, SystemClock()))
+        except (OSError, Error) as error:
+            errors.append(error)
     if errors:
         raise errors[0]
     return found

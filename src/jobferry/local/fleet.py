@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from jobferry import app
 from jobferry.clock import Clock
 from jobferry.dispatch import hub_checks
 from jobferry.kube import kubeconfig
@@ -88,8 +87,14 @@ async def _start(clusters: Iterable[Cluster]) -> None:
         async with asyncio.TaskGroup() as starting:
             for cluster in clusters:
                 starting.create_task(cluster.start())
+            starting.create_task(_load())  # the last, when all processes run
     except ExceptionGroup as failures:
         raise failures.exceptions[0] from None  # the others were cancelled for it
+
+
+async def _load() -> None:
+    """Load the dispatcher: this process has nothing else to do while the others start."""
+    from jobferry import app  # noqa: F401, PLC0415
 
 
 async def _until_connected(
@@ -127,6 +132,8 @@ def _kubeconfig(plan: Plan, name: str) -> str:
 
 async def dispatch(settings: Settings, config: Path, workers: Sequence[str]) -> None:
     """Run the dispatcher of the hub in a kubeconfig, with a Worker for each of these contexts."""
+    from jobferry import app  # noqa: PLC0415 (see _load)
+
     await app.dispatch_by_kubeconfig(
         settings,
         kubeconfig=config,

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from jobferry.clock import Clock, Seconds, timeout
 from jobferry.errors import Error
+from jobferry.localkube.runner import leftovers
+from jobferry.localkube.runner.settings import Settings
 
 READY_WITHIN: Seconds = 30.0
 """A laptop that does much else starts a cluster in seconds; one that takes longer is in trouble."""
@@ -48,6 +50,7 @@ class Cluster:
         """Start the process and wait until its API server, controllers and node are ready."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         kill_leftover(self.folder)  # its pods go on, and are found again
+        self._is_stopping = False
         command = [sys.executable, "-m", "jobferry.localkube", "--name", self.name]
         command += ["--folder", str(self.folder), "--owned", *self._options]
         with self._log.open("ab") as log:
@@ -78,6 +81,14 @@ class Cluster:
             how = f"was ended by signal {-code}" if code < 0 else f"ended with code {code}"
             tell(f"{self.name} {how}. Its state is kept: end `jobferry up` and start it again.")
 
+    async def kill(self) -> None:
+        """Kill the process and end its pods, as if its machine were switched off."""
+        self._is_stopping = True
+        with suppress(ProcessLookupError):
+            self._running.kill()
+        await self._running.wait()
+        await end_pods(self.name, self.folder, self._clock)
+
     async def stop(self) -> None:
         """End the process and its pods; kill it if it does not heed that."""
         if self._process is None:
@@ -94,6 +105,8 @@ class Cluster:
             with suppress(ProcessLookupError):
                 process.kill()
             await process.wait()
+        if process.returncode:  # it could not end them itself
+            await end_pods(self.name, self.folder, self._clock)
         self._pid_file.unlink(missing_ok=True)
 
     @property
@@ -139,6 +152,12 @@ def kill_leftover(folder: Path) -> bool:
             finally:
                 os.close(descriptor)
     return bool(found)
+
+
+async def end_pods(name: str, folder: Path, clock: Clock) -> bool:
+    """End the pods of a cluster whose process is gone; tell whether there were any."""
+    pods = folder / "node"
+    return pods.is_dir() and await leftovers.end(Settings(node=name, folder=pods), clock)
 
 
 def _pids() -> list[int]:
