@@ -1,0 +1,89 @@
+"""The command line as somebody uses it: a process, with a kubeconfig and a home of its own."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from jobferry.local import contexts
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What became of a command."""
+
+    code: int
+    out: str
+    err: str
+
+
+class Terminal:
+    """Runs commands; `configs` are the kubeconfigs of its contexts, the first of which is current."""
+
+    def __init__(self, folder: Path, configs: Mapping[str, str]) -> None:
+        self.folder = folder
+        self.kubeconfig = folder / "kubeconfig"
+        if configs:
+            contexts.write(self.kubeconfig, configs)
+        self.environ = {
+            **os.environ,
+            "HOME": str(folder),
+            "XDG_STATE_HOME": str(folder),
+            "KUBECONFIG": str(self.kubeconfig) if configs else "",
+        }
+
+    async def run(self, *arguments: str, **environ: str) -> Ended:
+        """Run a command to its end."""
+        async with self.started(*arguments, **environ) as process:
+            out, err = await process.communicate()
+        assert process.returncode is not None
+        return Ended(process.returncode, out.decode(), err.decode())
+
+    async def out(self, *arguments: str, **environ: str) -> str:
+        """Run a command that must end well; return what it prints."""
+        ended = await self.run(*arguments, **environ)
+        assert ended.code == 0, ended
+        return ended.out
+
+    async def refused(self, *arguments: str, code: int, **environ: str) -> str:
+        """Run a command that must not end well, with a line and a hint at most; return those."""
+        ended = await self.run(*arguments, **environ)
+        assert ended.code == code, ended
+        problem, *hint = ended.err.splitlines()
+        assert problem.startswith("jobferry: "), ended
+        assert len(hint) <= 1, ended
+        assert all(line.startswith("hint: ") for line in hint), ended
+        return ended.err
+
+    @asynccontextmanager
+    async def started(
+        self, *arguments: str, **environ: str
+    ) -> AsyncIterator[asyncio.subprocess.Process]:
+        """Run a command during the block, as long as it lasts by itself."""
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "jobferry",
+            *arguments,
+            env={**self.environ, **environ},
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        try:
+            yield process
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+
+    async def interrupted(self, process: asyncio.subprocess.Process) -> Ended:
+        """Press Ctrl-C; return what is said from then on."""
+        process.send_signal(signal.SIGINT)
+        out, err = await process.communicate()
+        assert process.returncode is not None
+        return Ended(process.returncode, out.decode(), err.decode())
