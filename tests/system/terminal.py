@@ -4,12 +4,40 @@ import asyncio
 import os
 import signal
 import sys
+import tomllib
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import jobferry
 from jobferry.local import contexts
+
+SCRIPT = """#!{python}
+import sys
+
+sys.path.insert(0, {source!r})
+from {module} import {function}
+
+sys.exit({function}())
+"""
+
+
+def install(folder: Path) -> Path:
+    """Make the programs that the wheel brings; return the folder to put on the PATH."""
+    source = str(Path(jobferry.__file__).parents[1])
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
+    folder.mkdir()
+    for name, entry in project["project"]["scripts"].items():
+        module, function = entry.split(":")
+        script = folder / name
+        script.write_text(
+            SCRIPT.format(
+                python=sys.executable, source=source, module=module, function=function
+            )
+        )
+        script.chmod(0o755)
+    return folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +98,8 @@ class Terminal:
             "jobferry",
             *arguments,
             env={**self.environ, **environ},
+            # What a shell runs in the background ignores Ctrl-C, and so does all that it starts.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
