@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from jobferry.kube.resources import JOBS
+from jobferry.kube.resources import JOBS, SECRETS
 from jobferry.testing.component import free_port
+from jobferry.testing.control_plane import JOB_CONTROLLERS, ControlPlane
 from jobferry.workers.resource import WORKERS
 from tests.system.fleet import NAMES, Fleet
 from tests.system.jobs import FOREVER, complete, job, runs
@@ -233,6 +234,25 @@ async def test_a_context_becomes_a_worker_that_runs_jobs(lab: Lab, terminal: Ter
     assert "the name is taken" in taken
 
 
+@pytest.mark.kube
+async def test_a_real_cluster_that_has_nothing_of_ours_becomes_a_worker(
+    lab: Lab, fleet: Fleet, tmp_path: Path
+) -> None:
+    configs = {"west": fleet.planes["west"].kubeconfig()}
+    tokens = "serviceaccount-token-controller"
+    async with ControlPlane(controllers=(*JOB_CONTROLLERS, tokens)) as fresh:
+        terminal = Terminal(tmp_path, {**configs, "fresh": fresh.kubeconfig()})
+
+        said = await terminal.out("workers", "add", "fresh", "--from-context", "fresh", "--yes")
+
+        assert "Its token ends on" not in said
+        async with lab.dispatcher():
+            tested = await terminal.out("workers", "test", "fresh")
+            assert "failed" not in tested
+        secret = await lab.world.hub.get(SECRETS, "fresh", "jobferry-system")
+        assert secret["metadata"]["ownerReferences"][0]["name"] == "fresh"
+
+
 async def test_a_cluster_that_cannot_be_a_worker_is_refused_before_anything_is_made(
     lab: Lab, fleet: Fleet, tmp_path: Path
 ) -> None:
@@ -240,15 +260,17 @@ async def test_a_cluster_that_cannot_be_a_worker_is_refused_before_anything_is_m
     nobody = fleet.planes["east"].kubeconfig(NOBODY)
     terminal = Terminal(tmp_path, {**configs, "nobody": nobody})
 
-    itself = await terminal.run("workers", "add", "new", "--from-context", "west", "--yes")
-    powerless = await terminal.run("workers", "add", "new", "--from-context", "nobody", "--yes")
-    unknown = await terminal.run("workers", "add", "new", "--from-context", "x", "--yes")
+    itself = await terminal.run("workers", "add", "other", "--from-context", "west", "--yes")
+    powerless = await terminal.run(
+        "workers", "add", "other", "--from-context", "nobody", "--yes"
+    )
+    unknown = await terminal.run("workers", "add", "other", "--from-context", "x", "--yes")
 
     assert (itself.code, powerless.code, unknown.code) == (1, 1, 2)
     assert "it is the hub itself" in itself.err
     assert "forbidden" in powerless.err.lower()
     assert "there is none named 'x'" in unknown.err
-    await until_none(lab.world.hub, named(WORKERS, "new"))
+    await until_none(lab.world.hub, named(WORKERS, "other"))
 
 
 # What goes wrong

@@ -103,7 +103,7 @@ def kind_missing(resource: Resource) -> BadInput:
     """Make the error that says that a cluster is no hub."""
     return BadInput(
         f"this cluster is no hub: it does not know the kind {resource.kind}",
-        hint="Choose the hub with --context, or make it one: `jobferry run --install-crds`.",
+        hint="Choose the hub with --context or --kubeconfig, or make it one: `jobferry run --install-crds`.",
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from jobferry.cli import documents, jobs, render, tables
 from jobferry.cli.hub import Hub
-from jobferry.cli.screen import Screen, is_terminal
+from jobferry.cli.redraw import Screen, is_terminal
 from jobferry.clock import Seconds, sleep
 from jobferry.kube.cache import Change
 from jobferry.kube.informer import Freshness, Informer

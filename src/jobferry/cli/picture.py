@@ -14,14 +14,14 @@ import msgspec
 from jobferry.core import choose, times
 from jobferry.core.view import Policy, View, Worker
 from jobferry.dispatch.claims import Claims, follow_jobs
-from jobferry.dispatch.jobs import NOWHERE, JobHead, JobMetadata
+from jobferry.dispatch.jobs import NOWHERE, JobHead
 from jobferry.dispatch.loads import Loads, Used
 from jobferry.dispatch.queues import QUEUES, Queues
 from jobferry.kinds import job as job_kind
 from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client
 from jobferry.kube.informer import Informer
-from jobferry.kube.items import H, Item, Key
+from jobferry.kube.items import H, Item, Key, Metadata
 from jobferry.kube.resources import JOBS
 from jobferry.objects import Obj, conditions
 from jobferry.settings import Settings
@@ -87,7 +87,7 @@ class Picture:
     def policy(self, job: Obj) -> Policy | str:
         """Return what the Job's queue says, or why it has none."""
         known = {key: each for key, each in job["metadata"].items() if key != "managedFields"}
-        return self._queues.policy(msgspec.convert(known, JobMetadata))
+        return self._queues.policy(msgspec.convert(known, Metadata))
 
     def view(self, job: Obj, policy: Policy, refusals: Mapping[str, str]) -> View:
         """Return what the core would be told about a Job; the one place where that is put together."""

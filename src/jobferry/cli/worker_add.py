@@ -3,17 +3,21 @@
 import re
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import count
 
 from jobferry.cli import enrolment, known_hub, options, preflight, render, rights
 from jobferry.cli.arguments import Parser, completes
 from jobferry.cli.hub import Found, Hub, run
 from jobferry.cli.preflight import Finding
+from jobferry.clock import Seconds, sleep, timeout
 from jobferry.errors import BadInput, Error
-from jobferry.kube import kubeconfig
+from jobferry.kube import errors, kubeconfig
 from jobferry.kube.access import Access
 from jobferry.kube.client import Client, connect
+from jobferry.runtime.backoff import Backoff
 
 _ABOUT = """Makes a Worker from a context of your kubeconfig.
 
@@ -22,6 +26,9 @@ you agree, it makes a service account there with the least rights (`jobferry man
 on the hub a Secret with its token and the Worker. Your own credentials are not given to anybody."""
 
 _NAME = re.compile(r"[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?")
+
+HEARD_WITHIN: Seconds = 10.0
+BACKOFF = Backoff(first=0.05, cap=1.0)
 
 Connect = Callable[[Access, str], Client]
 
@@ -108,15 +115,13 @@ _HINTS = {
 
 async def carry_out(hub: Client, asked: Asked, reach: Connect) -> str:
     """Make the account, try it, and write Secret and Worker; return what to say."""
+    known = await known_hub.read(hub, but=asked.name)
     async with reach(asked.access, asked.context) as client:
         token = await enrolment.make_account(client)
     config = enrolment.kubeconfig(asked.access.server, token.text)
     own = kubeconfig.from_bytes(config.encode(), "the new kubeconfig").access(clock=hub.clock)
-    known = await known_hub.read(hub, but=asked.name)
     async with reach(own, asked.name) as client:
-        failed = preflight.failures(await preflight.examine(client, known))
-    if failed:
-        raise Error(f"the new account on {asked.context} does not do: {failed[0].says}")
+        await _until_fit(client, known, asked)
     await enrolment.write(hub, asked.name, config)
     ends = (
         f"Its token ends on {token.ends}: renew it in the Secret before.\n"
@@ -126,6 +131,30 @@ async def carry_out(hub: Client, asked: Asked, reach: Connect) -> str:
     return (
         f"Service account {enrolment.SYSTEM}/{enrolment.ACCOUNT} is there on {asked.context}.\n{ends}"
         f"Worker {asked.name} is added; `jobferry workers` shows when it is Ready.\n"
+    )
+
+
+async def _until_fit(client: Client, known: preflight.Hub, asked: Asked) -> None:
+    """Try the new account until it does: API servers take a moment to hear of new rights and tokens.
+
+    They are asked again and again: what they have heard cannot be watched.
+    """
+    problem = "no answer"
+    with suppress(TimeoutError):
+        async with timeout(client.clock, HEARD_WITHIN):
+            for tries in count(1):
+                try:
+                    failed = preflight.failures(await preflight.examine(client, known))
+                except (errors.Forbidden, errors.Unauthorized) as error:
+                    problem = error.words
+                else:
+                    if not failed:
+                        return
+                    problem = failed[0].says
+                await sleep(client.clock, BACKOFF.delay(tries, client.random.random()))
+    raise Error(
+        f"the new account on {asked.context} does not do: {problem}",
+        hint="Run the command again once that is mended; the account stays there.",
     )
 
 
@@ -150,5 +179,9 @@ def _agree(asked: Asked) -> None:
             hint="--yes makes it without asking.",
         )
     question = f"Make a service account on {asked.context} with the least rights, and the Worker? [y/N] "
-    if input(question).strip().lower() not in ("y", "yes"):
+    try:
+        answer = input(question)
+    except EOFError:
+        answer = ""
+    if answer.strip().lower() not in ("y", "yes"):
         raise Error("nothing was made", hint="docs/workers.md tells how to do it by hand.")

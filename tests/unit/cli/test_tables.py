@@ -1,5 +1,5 @@
 from jobferry.cli import tables
-from jobferry.cli.screen import fit
+from jobferry.cli.redraw import fit
 from jobferry.cli.tables import Column
 
 COLUMNS = (Column("NAME"), Column("AGE"), Column("WHY", wide=True))
