@@ -3,11 +3,12 @@
 import asyncio
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 from jobferry.cli import documents, jobs, render, tables
 from jobferry.cli.hub import Hub
 from jobferry.cli.redraw import Screen, is_terminal
-from jobferry.clock import Seconds, sleep
+from jobferry.clock import Seconds, sleep, timeout
 from jobferry.kube.cache import Change
 from jobferry.kube.informer import Freshness, Informer
 from jobferry.kube.items import Head
@@ -17,6 +18,9 @@ from jobferry.runtime import supervise
 
 REDRAWN_EVERY: Seconds = 1.0
 """Ages are in seconds."""
+
+LEAST_PAUSE: Seconds = 0.1
+"""Nobody sees more than that of a burst."""
 
 _ONE = "metadata.name={}"
 
@@ -100,10 +104,18 @@ class _Redrawn:
         self._screen = Screen(sys.stdout)
 
     async def run(self) -> None:
-        """Draw again whenever a second has passed: that is also how often people look."""
+        """Draw again whenever something has changed, and every second."""
+        changed = asyncio.Event()
+        self._informer.listen(lambda _: changed.set())
+        self._informer.listen_to_link(lambda _: changed.set())
+        clock = self._hub.client.clock
         while True:
+            changed.clear()
             self._screen.draw(self._lines())
-            await sleep(self._hub.client.clock, REDRAWN_EVERY)
+            await sleep(clock, LEAST_PAUSE)
+            with suppress(TimeoutError):
+                async with timeout(clock, REDRAWN_EVERY - LEAST_PAUSE):
+                    await changed.wait()
 
     def _lines(self) -> list[str]:
         found = [

@@ -35,8 +35,8 @@ COLUMNS = (
     Column("VERSION"),
     Column("MIRRORS"),
     Column("ACTIVE"),
-    Column("DRAIN"),
     Column("AGE"),
+    Column("DRAIN", wide=True),
     Column("CLUSTER", wide=True),
     Column("MESSAGE", wide=True),
 )
@@ -105,8 +105,8 @@ def row(worker: Obj, now: datetime) -> tables.Row:
         status.get("serverVersion"),
         status.get("mirrors", ""),
         status.get("active", ""),
-        worker["spec"].get("drain") or "None",
         durations.since(meta.get("creationTimestamp"), now),
+        worker["spec"].get("drain") or "None",
         status.get("clusterUID"),
         ready.get("message") or "No dispatcher has looked at it yet.",
     ]
