@@ -9,7 +9,7 @@ from jobferry.kube.resources import JOBS, SECRETS
 from jobferry.testing.component import free_port
 from jobferry.testing.control_plane import JOB_CONTROLLERS, ControlPlane
 from jobferry.workers.resource import WORKERS
-from tests.system.fleet import NAMES, Fleet
+from tests.system.fleet import NAMES, RESOURCES, Fleet
 from tests.system.jobs import FOREVER, complete, job, runs
 from tests.system.lab import Lab
 from tests.system.terminal import Terminal
@@ -153,6 +153,28 @@ async def test_what_is_not_delegated_is_left_alone(world: World, terminal: Termi
     assert "not delegated" in await terminal.refused("why", "home", *here, code=2)
     assert "kubectl delete job home" in await terminal.refused("cancel", "home", *here, code=2)
     assert "Delegated:  no" in await terminal.out("describe", "home", *here)
+
+
+async def test_who_may_list_but_not_follow_is_told(
+    world: World, fleet: Fleet, tmp_path: Path
+) -> None:
+    rules = [{"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["get", "list"]}]
+    role = {"metadata": {"name": "lists"}, "rules": rules}
+    await world.hub.create(RESOURCES["Role"], role, namespace=world.namespace)
+    bound = {
+        "metadata": {"name": "lists"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "lists"},
+        "subjects": [
+            {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "lister"}
+        ],
+    }
+    await world.hub.create(RESOURCES["RoleBinding"], bound, namespace=world.namespace)
+    await world.submit(job("long", seconds=FOREVER))
+    lister = Terminal(tmp_path, {"hub": fleet.planes["hub"].kubeconfig("lister")})
+
+    for words in (("wait", "long"), ("jobs", "-w")):
+        told = await lister.refused(*words, "-n", world.namespace, code=1)
+        assert 'User "lister" cannot watch' in told
 
 
 # Workers and queues

@@ -5,10 +5,11 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-from jobferry.cli import documents, jobs, render, tables
+from jobferry.cli import documents, jobs, refusals, render, tables
 from jobferry.cli.hub import Hub
 from jobferry.cli.redraw import Screen, is_terminal
 from jobferry.clock import Seconds, sleep, timeout
+from jobferry.errors import Error, Transient
 from jobferry.kube.cache import Change
 from jobferry.kube.informer import Freshness, Informer
 from jobferry.kube.items import Head
@@ -38,10 +39,17 @@ async def watch(hub: Hub, names: Sequence[str], labels: str, form: str) -> None:
         view = _Lines(hub, names, form)
         informer.listen(view.hear)
         informer.listen_to_link(view.hear_link)
+    refused: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def fail(error: Error) -> None:
+        if not refused.done():
+            refused.set_exception(error)
+
+    refusals.heed(informer, fail)
     async with supervise.tasks("jobs", clock=hub.client.clock) as tasks:
         tasks.start("informer", informer.run)
-        await informer.synced.wait()
-        await view.run()
+        tasks.start("view", view.run)
+        await refused
 
 
 class _Lines:
@@ -70,7 +78,7 @@ class _Lines:
 
     def hear_link(self, link: Freshness) -> None:
         """Say that the hub is out of reach."""
-        if link.trouble is not None and not link.is_following:
+        if isinstance(link.trouble, Transient) and not link.is_following:
             render.note(f"{link.trouble}; trying again")
 
     def _text(self, job: Obj) -> str:
@@ -105,6 +113,7 @@ class _Redrawn:
 
     async def run(self) -> None:
         """Draw again whenever something has changed, and every second."""
+        await self._informer.synced.wait()
         changed = asyncio.Event()
         self._informer.listen(lambda _: changed.set())
         self._informer.listen_to_link(lambda _: changed.set())

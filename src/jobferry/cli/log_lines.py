@@ -4,8 +4,9 @@ import asyncio
 from dataclasses import dataclass
 from functools import partial
 
-from jobferry.cli import render
+from jobferry.cli import refusals, render
 from jobferry.core.status import end
+from jobferry.errors import Error
 from jobferry.kube import calls, errors
 from jobferry.kube.cache import Change
 from jobferry.kube.calls import Call, Scope
@@ -70,7 +71,7 @@ class _Following:
         self._begun: set[str] = set()
         self._open = 0
         self._has_ended = False
-        self._over = asyncio.Event()
+        self._over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._tasks: supervise.Supervisor | None = None
         self._pods = Informer(client, _pods(namespace, job), Head)
         itself = Scope(resource=JOBS, namespace=namespace, fields=f"metadata.name={job}")
@@ -79,12 +80,23 @@ class _Following:
     async def run(self) -> None:
         """Read along until the Job has ended, and all that was printed has been read."""
         async with supervise.tasks("logs", clock=self._client.clock) as self._tasks:
-            self._tasks.start("pods", self._pods.run)
-            await self._pods.synced.wait()
+            for informer in (self._pods, self._job):
+                refusals.heed(informer, self._fail)
             self._pods.listen(self._note_pod)
-            self._job.listen(self._note_job)
-            self._tasks.start("job", self._job.run)
-            await self._over.wait()
+            self._tasks.start("pods", self._pods.run)
+            self._tasks.start("job", self._follow_job)
+            await self._over
+
+    async def _follow_job(self) -> None:
+        await (
+            self._pods.synced.wait()
+        )  # else a Job that has ended might seem to have had no pods
+        self._job.listen(self._note_job)
+        await self._job.run()
+
+    def _fail(self, error: Error) -> None:
+        if not self._over.done():
+            self._over.set_exception(error)
 
     def _note_pod(self, change: Change[Head]) -> None:
         pod = change.after.object() if change.after else {}
@@ -102,8 +114,8 @@ class _Following:
         self._look_for_end()
 
     def _look_for_end(self) -> None:
-        if self._has_ended and not self._open:
-            self._over.set()
+        if self._has_ended and not self._open and not self._over.done():
+            self._over.set_result(None)
 
     async def _read(self, pod: str) -> None:
         try:

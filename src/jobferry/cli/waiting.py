@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from jobferry.cli import refusals
 from jobferry.cli.endings import JobFailed, TimeOver
 from jobferry.cli.hub import Hub, NotThere
 from jobferry.cli.job_facts import progress, worker
@@ -12,9 +13,8 @@ from jobferry.clock import Seconds, timeout
 from jobferry.core import placement
 from jobferry.core.status import COMPLETE, FAILED, count, end
 from jobferry.errors import BadInput, Error
-from jobferry.kube import errors
 from jobferry.kube.cache import Change
-from jobferry.kube.informer import Freshness, Informer
+from jobferry.kube.informer import Informer
 from jobferry.kube.items import Head
 from jobferry.kube.resources import JOBS
 from jobferry.objects import Obj, godurations
@@ -109,7 +109,7 @@ async def _all(
     fields = f"metadata.name={names[0]}" if len(names) == 1 else ""
     informer = Informer(hub.client, hub.scope(JOBS, fields=fields), Head)
     informer.listen(waiting.hear)
-    informer.listen_to_link(waiting.hear_link)
+    refusals.heed(informer, waiting.fail)
     async with supervise.tasks("wait", clock=hub.client.clock) as tasks:
         tasks.start("informer", informer.run)
         tasks.start("gone", partial(waiting.look_for_gone, informer))
@@ -133,14 +133,9 @@ class _Waiting:
             return
         if change.after is None:
             name = change.item.key.name
-            self._fail(NotThere(f"Job {name} was deleted before it {_got(self._goal)}"))
+            self.fail(NotThere(f"Job {name} was deleted before it {_got(self._goal)}"))
         elif self._goal.holds(job := change.after.object()):
             self._note(job)
-
-    def hear_link(self, link: Freshness) -> None:
-        """Give up if we may not follow the Jobs; all else passes."""
-        if isinstance(link.trouble, errors.Forbidden | errors.Unauthorized):
-            self._fail(link.trouble)
 
     async def look_for_gone(self, informer: Informer[Head]) -> None:
         """See whether a Job was deleted between our reading it and our following it."""
@@ -148,7 +143,7 @@ class _Waiting:
         there = {item.uid for item in informer}
         for uid, name in self._awaited.items():
             if uid not in there:
-                self._fail(NotThere(f"Job {name} was deleted before it {_got(self._goal)}"))
+                self.fail(NotThere(f"Job {name} was deleted before it {_got(self._goal)}"))
 
     def _note(self, job: Obj) -> None:
         del self._awaited[job["metadata"]["uid"]]
@@ -157,7 +152,8 @@ class _Waiting:
         if not self._awaited and not self.over.done():
             self.over.set_result(None)
 
-    def _fail(self, error: Error) -> None:
+    def fail(self, error: Error) -> None:
+        """End the waiting."""
         if not self.over.done():
             self.over.set_exception(error)
 
