@@ -19,6 +19,17 @@ def program() -> str:
     return PLUGIN.replace("-", " ") if os.path.basename(sys.argv[0]) == PLUGIN else NAME
 
 
+class _Paragraphs(argparse.HelpFormatter):
+    """Fits paragraphs to the width of the terminal, but leaves alone those with indented lines."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        fill = super()._fill_text
+        return "\n\n".join(
+            paragraph if "\n " in f"\n{paragraph}" else fill(paragraph, width, indent)
+            for paragraph in text.split("\n\n")
+        )
+
+
 class Parser(argparse.ArgumentParser):
     """A parser that raises `BadInput` where argparse would print its usage and exit.
 
@@ -35,7 +46,7 @@ class Parser(argparse.ArgumentParser):
             description=description,
             epilog=epilog,
             allow_abbrev=False,  # an option that is added later must not change what a script means
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=_Paragraphs,
         )
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:

@@ -114,3 +114,18 @@ def test_as_a_plugin_of_kubectl_it_is_called_so(
     assert shown.out.startswith("usage: kubectl ferry jobs ")
     assert shown.err.startswith("kubectl ferry: ")
     assert "hint: `kubectl ferry jobs --help`" in shown.err
+
+
+def test_help_fits_the_terminal_and_leaves_lists_as_they_are(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+
+    for command in ("workers", "manifests"):
+        with pytest.raises(SystemExit):
+            main([command, "--help"])
+
+    shown = capsys.readouterr().out
+    assert max(map(len, shown.split("subcommands:")[0].splitlines())) <= 60
+    assert "\n  crds     Worker and Queue, for the hub\n" in shown
+    assert "\n  add       make a Worker from a context of your kubeconfig\n" in shown
