@@ -11,13 +11,14 @@ from jobferry.core.decide import decide
 from jobferry.core.status import end
 from jobferry.core.steps import Rest
 from jobferry.core.view import Policy, View
-from jobferry.dispatch.memory import REFUSAL_LASTS
 from jobferry.kinds import job as job_kind
 from jobferry.localkube.apiserver.printing import durations
 from jobferry.objects import Obj
 from jobferry.settings import Settings
 
 _REFUSED = "Worker {worker} refused it: "
+_PLACED = "Placed on worker {worker},"
+"""How the dispatcher tells of it in events; after the first attempt a comma follows, and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,19 +70,36 @@ def explain(
 
 
 def refusals(events: Sequence[Obj], workers: Sequence[str], now: datetime) -> dict[str, str]:
-    """Return which workers refused the Job so lately that they are not asked again yet, and why."""
+    """Return which workers have refused the Job since it was last placed there, when, and why.
+
+    The dispatcher asks them again, after a minute at first and then less and less often.
+    """
     found = {}
-    for event in events:
-        if event.get("reason") != "Refused":
+    for worker in workers:
+        refused = _last(events, "Refused", _REFUSED.format(worker=worker))
+        if refused is None:
             continue
-        told = event.get("lastTimestamp") or event.get("eventTime")
-        if not told or times.left(times.instant(told), REFUSAL_LASTS, now) <= 0:
-            continue
-        for worker in workers:
-            message, start = str(event.get("message")), _REFUSED.format(worker=worker)
-            if message.startswith(start):
-                found[worker] = f"it refused it: {message.removeprefix(start)}"
+        placed = _last(events, "Placed", _PLACED.format(worker=worker))
+        if placed is None or _told(placed) <= _told(refused):
+            why = str(refused["message"]).removeprefix(_REFUSED.format(worker=worker))
+            ago = durations.since(_told(refused), now)
+            found[worker] = f"it refused it {ago} ago: {why}"
     return found
+
+
+def _last(events: Sequence[Obj], reason: str, start: str) -> Obj | None:
+    told = [
+        event
+        for event in events
+        if event.get("reason") == reason
+        and f"{event.get('message')},".startswith(start)
+        and _told(event)
+    ]
+    return max(told, key=_told, default=None)
+
+
+def _told(event: Obj) -> str:
+    return str(event.get("lastTimestamp") or event.get("eventTime") or "")
 
 
 def is_claimed(job: Obj, settings: Settings) -> bool:

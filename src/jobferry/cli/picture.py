@@ -129,10 +129,10 @@ def state(worker: Obj) -> State:
     """Read from its status how it stands with a worker, as far as the dispatcher said."""
     status = worker.get("status") or {}
     connected = conditions.find(status.get("conditions"), "Connected") or {}
-    lost = status.get("lostSince")
+    lost, reason = status.get("lostSince"), str(connected.get("reason") or "Connecting")
     return State(
-        is_up=connected.get("status") == "True",
-        reason=str(connected.get("reason") or "Connecting"),
+        is_up=connected.get("status") == "True" and reason != "Silent",
+        reason=reason,
         message=str(connected.get("message") or "Not connected yet."),
         cluster=cluster.recall(status),
         lost_since=times.instant(lost) if lost else None,

@@ -109,15 +109,17 @@ def test_first_it_says_how_the_job_stands(status: Any, spec: Any, part: str) -> 
     assert explained(job(status=status, **spec)).says[0].startswith(part)
 
 
-def test_a_refusal_counts_for_a_minute() -> None:
-    told = "Worker east refused it: its namespace is missing"
-    new, old = event("Refused", told, age=20), event("Refused", told, age=61)
+def test_a_refusal_counts_until_it_is_placed_there_again() -> None:
+    refused = event("Refused", "Worker east refused it: its namespace is missing", age=20)
+    before = event("Placed", "Placed on worker east", age=21)
+    elsewhere = event("Placed", "Placed on worker east-2, attempt 2: it was refused", age=10)
+    again = event("Placed", "Placed on worker east, attempt 3: it was refused", age=5)
 
-    assert refusals([old], ["east"], NOW) == {}
-    assert refusals([new], ["west"], NOW) == {}
-    found = explained(job(), events=[new])
+    assert refusals([before, refused], ["west"], NOW) == {}
+    assert refusals([before, refused, again], ["east"], NOW) == {}
+    found = explained(job(), events=[before, refused, elsewhere])
     assert found.opinions[0] == Opinion(
-        "east", False, "it refused it: its namespace is missing"
+        "east", False, "it refused it 20s ago: its namespace is missing"
     )
 
 
