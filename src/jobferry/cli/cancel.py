@@ -1,14 +1,17 @@
 """`jobferry cancel`: stops Jobs and deletes them."""
 
+import os
 from collections.abc import Sequence
 
+from jobferry import settings
 from jobferry.cli import options, render
 from jobferry.cli.arguments import Parser, completes
 from jobferry.cli.hub import Hub, run
-from jobferry.cli.job_facts import is_delegated, worker
+from jobferry.cli.job_facts import is_delegated, manager, worker
 from jobferry.errors import BadInput
 from jobferry.kube.resources import JOBS
 from jobferry.objects import Obj
+from jobferry.settings import Settings
 
 _ABOUT = """Stops Jobs: deletes them on the hub, and so their mirrors and pods on the workers. What they have done is
 done; their status and logs are gone."""
@@ -21,12 +24,13 @@ def main(arguments: Sequence[str]) -> None:
     completes(names, "jobs")
     options.add_where(parser)
     given = parser.parse_args(arguments)
+    chosen = settings.load(environ=os.environ)
 
     async def cancel(hub: Hub) -> None:
         # All are looked at before the first is deleted: a wrong name leaves nothing half done.
         found = await hub.chosen(JOBS, list(dict.fromkeys(given.jobs)), "")
         for job in found:
-            refuse_undelegated(job)
+            refuse_undelegated(job, chosen)
         for job in found:
             meta = job["metadata"]
             await hub.client.delete(
@@ -37,9 +41,9 @@ def main(arguments: Sequence[str]) -> None:
     run(options.where(given), cancel)
 
 
-def refuse_undelegated(job: Obj) -> None:
+def refuse_undelegated(job: Obj, chosen: Settings) -> None:
     """Raise `BadInput` for a Job that is none of ours."""
-    if not is_delegated(job):
+    if not is_delegated(job) and manager(job) not in chosen.managed_by:
         name = job["metadata"]["name"]
         raise BadInput(
             f"Job {name} is not delegated: it does not run on a worker",
