@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
+from jobferry.dispatch import hub_checks
 from jobferry.kube.resources import JOBS
 from jobferry.testing import assets
 from jobferry.workers.resource import WORKERS
@@ -96,17 +97,22 @@ async def test_its_commands_bring_a_job_to_a_worker(fleet: Fleet, tmp_path: Path
     assert run[:2] == ["jobferry", "run"]
     async with fleet.client(ROLES["hub"]) as hub:
         with shell(tmp_path, fleet) as options, running(run, options):
+            await hub_checks.served(hub)
+            printed = [await output(command, options) for command in rest]
             for name in ("east", "west"):
                 await until_one(hub, named(WORKERS, name), holds("Ready"))
-            printed = [await output(command, options) for command in rest]
-            await hub.delete(JOBS, "hello", "default", propagation="Background")
+            for name in ("first", "hello"):
+                await hub.delete(JOBS, name, "default", propagation="Background")
             for name in ("east", "west"):
                 await hub.delete(WORKERS, name)
                 await until_none(hub, named(WORKERS, name))
 
-    assert "east" in printed[0]
-    assert "condition met" in printed[2]
-    assert "Placed on worker" in printed[3]
+    said = dict(zip((" ".join(command[:3]) for command in rest), printed, strict=False))
+    assert "Worker west is added" in printed[1]
+    assert "east" in said["jobferry workers --context"]
+    assert "Placed on worker" in said["jobferry describe first"]
+    assert "condition met" in printed[-2]
+    assert "Placed on worker" in printed[-1]
 
 
 async def test_its_manifests_are_printed(tmp_path: Path, fleet: Fleet) -> None:

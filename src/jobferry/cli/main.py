@@ -8,23 +8,50 @@ from importlib import import_module
 
 from jobferry import __version__
 from jobferry.cli import render
-from jobferry.cli.arguments import Parser
+from jobferry.cli.arguments import NAME, Parser, program
+from jobferry.cli.endings import Ended
 from jobferry.errors import BadInput, Error
 
-COMMANDS = {
-    "up": "start a hub, workers and the dispatcher on this machine",
-    "down": "end what `up` started",
-    "demo": "show it all, in a quarter of a minute",
-    "run": "run the dispatcher",
-    "manifests": "print what to apply to a cluster: CRDs, and who may do what",
-    "job-controller": "run the Jobs of a cluster that name it in managedBy",
+GROUPS = {
+    "to see it work on this machine": {
+        "demo": "show it all, in a quarter of a minute",
+        "up": "start a hub, workers and the dispatcher on this machine",
+        "down": "end what `up` started",
+    },
+    "jobs": {
+        "submit": "make a Job that runs on a worker",
+        "jobs": "list Jobs: where each runs, and how far it is",
+        "describe": "tell the life of a Job, over all attempts",
+        "why": "tell why a Job waits, or why it is where it is",
+        "logs": "print what the pods of a Job print",
+        "wait": "wait until Jobs have ended",
+        "cancel": "stop Jobs and delete them",
+    },
+    "clusters": {
+        "workers": "list, add, remove, drain and test Workers",
+        "queues": "list Queues",
+        "top": "show how much work each Worker has, and how much room",
+    },
+    "to run it": {
+        "run": "run the dispatcher",
+        "manifests": "print what to apply to a cluster: CRDs, and who may do what",
+        "job-controller": "run the Jobs of a cluster that name it in managedBy",
+        "version": "tell the versions of Jobferry and of the hub",
+        "completion": "print what lets a shell complete commands and names",
+    },
 }
+"""The commands, by what they are for."""
+
+COMMANDS = {name: summary for commands in GROUPS.values() for name, summary in commands.items()}
 """Each is a module of this package (with _ for -), imported when it is called for, with a function `main`."""
 
 FAILED = 1
 MISUSED = 2
 INTERRUPTED = 130
 """What a shell makes of Ctrl-C."""
+
+HIDDEN = ("complete",)
+"""Commands that only scripts call."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -35,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except Error as error:
         render.error(error)
-        return MISUSED if isinstance(error, BadInput) else FAILED
+        return code(error)
     except OSError as error:
         _give_up_output(error)
         return FAILED
@@ -43,6 +70,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _admit(error)
         return FAILED
     return 0
+
+
+def code(error: Error) -> int:
+    """Return the exit code that an error stands for; docs/commands.md lists them."""
+    if isinstance(error, Ended):
+        return error.code
+    return MISUSED if isinstance(error, BadInput) else FAILED
 
 
 def _run(arguments: Sequence[str]) -> None:
@@ -61,19 +95,29 @@ def _give_up_output(error: OSError) -> None:
 def _admit(error: Exception) -> None:
     import logging  # noqa: PLC0415 (not needed as long as all goes well)
 
+    if not logging.getLogger().handlers:  # it failed before anybody said what is to be logged
+        logging.basicConfig(level=os.environ.get("JOBFERRY_LOG_LEVEL", "critical").upper())
     logging.getLogger(__name__).debug("Failed", exc_info=error)
-    hint = "This is a bug. Please report it, with what `--log-level debug` shows."
+    hint = "This is a bug. Please report it, with what JOBFERRY_LOG_LEVEL=debug shows."
     render.error(Error(f"unexpected {type(error).__name__}: {error}", hint=hint))
 
 
 def _parser() -> Parser:
-    listing = "\n".join(f"  {name:<16}{summary}" for name, summary in COMMANDS.items())
     parser = Parser(
-        "jobferry",
+        NAME,
         "COMMAND [option ...]",
         "Runs Kubernetes batch work on many clusters from one.",
-        epilog=f"commands:\n{listing}\n\n`jobferry COMMAND --help` tells more about each.",
+        epilog=_listing() + f"\n`{program()} COMMAND --help` tells more about each.",
     )
-    parser.add_argument("--version", action="version", version=f"jobferry {__version__}")
-    parser.add_argument("command", choices=COMMANDS, help=argparse.SUPPRESS)
+    parser.add_argument("--version", action="version", version=f"{NAME} {__version__}")
+    parser.add_argument("command", choices=[*COMMANDS, *HIDDEN], help=argparse.SUPPRESS)
     return parser
+
+
+def _listing() -> str:
+    return "".join(
+        f"{heading}:\n"
+        + "".join(f"  {name:<16}{summary}\n" for name, summary in commands.items())
+        + "\n"
+        for heading, commands in GROUPS.items()
+    )

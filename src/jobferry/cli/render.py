@@ -2,6 +2,7 @@
 
 import sys
 
+from jobferry.cli.arguments import program
 from jobferry.errors import Error
 
 
@@ -10,8 +11,13 @@ def text(content: str) -> None:
     print(content, end="", flush=True)
 
 
+def note(words: str) -> None:
+    """Say what is worth knowing, beside what was asked for."""
+    print(words, file=sys.stderr, flush=True)
+
+
 def error(problem: Error) -> None:
     """Say in one line what went wrong, and in another what to do about it."""
-    print("jobferry:", *str(problem).split(), file=sys.stderr)
+    print(f"{program()}:", *str(problem).split(), file=sys.stderr)
     if problem.hint:
         print(f"hint: {problem.hint}", file=sys.stderr)

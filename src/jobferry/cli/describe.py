@@ -1,0 +1,98 @@
+"""`jobferry describe`: the life of a Job over all its attempts."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from jobferry.cli import documents, job_events, options, render, tables, timeline
+from jobferry.cli.arguments import Parser, completes
+from jobferry.cli.hub import Hub, run
+from jobferry.cli.job_facts import facts, is_delegated
+from jobferry.cli.timeline import Moment
+from jobferry.core import placement
+from jobferry.localkube.apiserver.printing import durations
+from jobferry.objects import Obj
+from jobferry.objects.times import timestamp
+
+_ABOUT = """Tells the life of a Job, over all attempts, from what the hub knows: its status, its conditions and its
+events, which API servers keep for about an hour."""
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Tell the life of a Job."""
+    parser = Parser("jobferry describe", "JOB [option ...]", _ABOUT)
+    completes(parser.add_argument("job", metavar="JOB", help="the name of a Job"), "jobs")
+    options.add_output(parser, options.DATA_FORMATS)
+    options.add_where(parser)
+    given = parser.parse_args(arguments)
+
+    async def show(hub: Hub) -> None:
+        job = await hub.job(given.job)
+        life = timeline.life(job, await job_events.read(hub.client, job))
+        now = hub.client.clock.now()
+        is_table = given.output == "table"
+        shown = text(job, life, now) if is_table else None
+        render.text(shown or documents.data(given.output, data(job, life, now)))
+
+    run(options.where(given), show)
+
+
+def summary(job: Obj, now: datetime) -> dict[str, str]:
+    """Return what is to be said before the life."""
+    seen = facts(job, now)
+    attempt = f" (attempt {seen.attempt})" if seen.attempt else ""
+    placed = placement.read(job)
+    lines = {
+        "Name": seen.name,
+        "Namespace": seen.namespace,
+        "Queue": seen.queue,
+        "Status": seen.state + (f": {seen.message}" if seen.message else ""),
+        "Worker": f"{seen.worker or 'none yet'}{attempt}",
+        "Cluster": ", ".join(shard.cluster for shard in placed.shards) if placed else "",
+        "Progress": seen.progress,
+        "Earned": "; ".join(timeline.earned(job)),
+        "Age": seen.age,
+        "Ran for": seen.lasted,
+    }
+    if not is_delegated(job):
+        lines["Delegated"] = "no"
+    return {name: value for name, value in lines.items() if value}
+
+
+def text(job: Obj, life: Sequence[Moment], now: datetime) -> str:
+    """Return a life to be read."""
+    head = [
+        f"{name + ':':<11} {tables.one_line(value)}"
+        for name, value in summary(job, now).items()
+    ]
+    began = life[0].at
+    rows = [
+        f"  {timestamp(each.at)}  {_after(began, each.at):>7}  {_what(each)}" for each in life
+    ]
+    return "".join(f"{line}\n" for line in [*head, "Life:", *rows])
+
+
+def data(job: Obj, life: Sequence[Moment], now: datetime) -> Obj:
+    """Return a life for programs."""
+    return {
+        **{name.lower().replace(" ", ""): value for name, value in summary(job, now).items()},
+        "life": [
+            {
+                "at": timestamp(each.at),
+                "what": each.what,
+                "source": each.source,
+                "often": each.often,
+            }
+            for each in life
+        ],
+    }
+
+
+def _after(began: datetime, at: datetime) -> str:
+    return "+" + durations.human(max(0, int((at - began).total_seconds())))
+
+
+def _what(each: Moment) -> str:
+    again = ""
+    if each.until is not None:
+        again = f" ({each.often} times, the last at {timestamp(each.until)})"
+    return tables.one_line(each.what) + again

@@ -1,0 +1,174 @@
+"""Why a Job waits, or is where it is: pure, from the objects of the hub."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from jobferry.cli import job_facts
+from jobferry.cli.picture import Opinion, Picture
+from jobferry.core import placement, times
+from jobferry.core.decide import decide
+from jobferry.core.status import end
+from jobferry.core.steps import Rest
+from jobferry.core.view import Policy, View
+from jobferry.kinds import job as job_kind
+from jobferry.localkube.apiserver.printing import durations
+from jobferry.objects import Obj
+from jobferry.settings import Settings
+
+_REFUSED = "Worker {worker} refused it: "
+_PLACED = "Placed on worker {worker},"
+"""How the dispatcher tells of it in events; after the first attempt a comma follows, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Where a Job is in line."""
+
+    place: int
+    """The first is 1."""
+
+    length: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """All that is to be said about where a Job is."""
+
+    says: tuple[str, ...]
+    """In sentences, what matters most first."""
+
+    line: Line | None
+    """None: it does not wait for a worker."""
+
+    opinions: tuple[Opinion, ...]
+    choice: str | None
+    """The worker that it would get if it were placed now."""
+
+
+def explain(
+    job: Obj, picture: Picture, events: Sequence[Obj], lease: Obj | None, now: datetime
+) -> Explanation:
+    """Explain where a Job is; `lease` is that of the dispatcher, if it can be read."""
+    line = _line(job, picture)
+    says = [_standing(job, now)]
+    policy = picture.policy(job)
+    if isinstance(policy, str):
+        says.append(f"It has no queue: {policy}.")
+        return Explanation(says=tuple(says), line=None, opinions=(), choice=None)
+    if line is not None:
+        says.append(f"In line, by age, it is number {line.place} of {line.length} that wait.")
+    says.append(_queue(job, policy))
+    says.append(_needs(job))
+    view = picture.view(job, policy, refusals(events, [*picture.workers], now))
+    return Explanation(
+        says=(*says, *_loss(job, view), *_silence(lease, now)),
+        line=line,
+        opinions=tuple(picture.opinions(view)),
+        choice=picture.choice(view),
+    )
+
+
+def refusals(events: Sequence[Obj], workers: Sequence[str], now: datetime) -> dict[str, str]:
+    """Return which workers have refused the Job since it was last placed there, when, and why.
+
+    The dispatcher asks them again, after a minute at first and then less and less often.
+    """
+    found = {}
+    for worker in workers:
+        refused = _last(events, "Refused", _REFUSED.format(worker=worker))
+        if refused is None:
+            continue
+        placed = _last(events, "Placed", _PLACED.format(worker=worker))
+        if placed is None or _told(placed) <= _told(refused):
+            why = str(refused["message"]).removeprefix(_REFUSED.format(worker=worker))
+            ago = durations.since(_told(refused), now)
+            found[worker] = f"it refused it {ago} ago: {why}"
+    return found
+
+
+def _last(events: Sequence[Obj], reason: str, start: str) -> Obj | None:
+    told = [
+        event
+        for event in events
+        if event.get("reason") == reason
+        and f"{event.get('message')},".startswith(start)
+        and _told(event)
+    ]
+    return max(told, key=_told, default=None)
+
+
+def _told(event: Obj) -> str:
+    return str(event.get("lastTimestamp") or event.get("eventTime") or "")
+
+
+def is_claimed(job: Obj, settings: Settings) -> bool:
+    """Tell whether the dispatcher that these settings are of runs a Job."""
+    return job_facts.manager(job) in settings.managed_by
+
+
+def _line(job: Obj, picture: Picture) -> Line | None:
+    """Find the Job among those that wait; it is not in the picture itself."""
+    is_waiting = job_facts.state(job) == "Waiting" and placement.vouched(job) is None
+    if not is_waiting:
+        return None
+    meta = job["metadata"]
+    mine = (meta["creationTimestamp"], (meta["namespace"], meta["name"]))
+    others = [(each.head.metadata.creation_timestamp, each.key) for each in picture.waiting()]
+    return Line(1 + sum(each < mine for each in others), 1 + len(others))
+
+
+def _standing(job: Obj, now: datetime) -> str:
+    meta, worker, how = job["metadata"], job_facts.worker(job), job_facts.state(job)
+    name = f"{meta['namespace']}/{meta['name']}"
+    attempt = placement.last_attempt(job)
+    on = f" on {worker}, attempt {attempt}" if attempt else ""
+    if ended := end(job.get("status") or {}):
+        why = f": {ended['message']}" if ended.get("message") else ""
+        return f"{name} has ended{on} ({ended['type']}{why})."
+    if how == "Deleting":
+        return f"{name} is being deleted{on}."
+    if how == "Suspended":
+        return f"{name} is suspended{on}: it is placed and runs once spec.suspend is false."
+    if how == "Waiting":
+        age = durations.since(meta["creationTimestamp"], now)
+        return f"{name} waits for a worker; it was made {age} ago."
+    doing = "runs" if how == "Running" else "is placed, and none of its pods is active yet,"
+    return f"{name} {doing}{on}."
+
+
+def _queue(job: Obj, policy: Policy) -> str:
+    label = (job["metadata"].get("labels") or {}).get(job_facts.QUEUE_LABEL)
+    where = f"Its label names the queue {label}" if label else "Its label names no queue"
+    return f"{where}; placement is {policy.placement} over {len(policy.workers)} workers."
+
+
+def _needs(job: Obj) -> str:
+    demand = job_kind.demand(job)
+    needed = ", ".join(f"{amount} {name}" for name, amount in sorted(demand.items()) if amount)
+    return f"What is left of it needs {needed}." if needed else "It requests no resources."
+
+
+def _loss(job: Obj, view: View) -> list[str]:
+    """Say what becomes of a Job whose worker is out of reach, as the core has decided."""
+    placed = placement.read(job)
+    worker = view.workers.get(placed.shards[0].worker) if placed else None
+    if worker is None or worker.is_up or job_kind.finish(job):
+        return []
+    step = decide(view, job_kind)
+    return [f"{step.why}."] if isinstance(step, Rest) else []
+
+
+def _silence(lease: Obj | None, now: datetime) -> list[str]:
+    """Say if no dispatcher seems to run: all else is what the last one knew."""
+    if lease is None:
+        return []
+    spec: Mapping[str, object] = lease.get("spec") or {}
+    renewed, lasts = spec.get("renewTime"), spec.get("leaseDurationSeconds")
+    if not renewed or not isinstance(lasts, int):
+        return []
+    since = now - times.instant(str(renewed))
+    if since < timedelta(seconds=lasts):
+        return []
+    ago = durations.human(int(since.total_seconds()))
+    return [f"No dispatcher seems to run: its Lease was last renewed {ago} ago."]

@@ -1,0 +1,118 @@
+"""What the JSON of a Job says about its life, in the words that people read: pure."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from jobferry.core import placement
+from jobferry.core.marks import PREFIX
+from jobferry.core.status import count, end, is_suspended
+from jobferry.localkube.apiserver.printing import durations
+from jobferry.objects import Obj, conditions
+
+QUEUE_LABEL = f"{PREFIX}queue"
+HUB = "<hub>"
+"""In place of a worker: where Jobs run that nobody delegated."""
+
+_BUILT_IN = "kubernetes.io/job-controller"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What is shown of a Job."""
+
+    namespace: str
+    name: str
+    state: str
+    worker: str | None
+    """None: it waits for one."""
+
+    attempt: int
+    progress: str
+    queue: str
+    age: str
+    lasted: str
+    """How long it has run, or ran."""
+
+    message: str
+    """Why it ended as it did."""
+
+
+def facts(job: Obj, now: datetime) -> Facts:
+    """Read a Job."""
+    status = job.get("status") or {}
+    meta = job["metadata"]
+    return Facts(
+        namespace=meta.get("namespace") or "",
+        name=meta["name"],
+        state=state(job),
+        worker=worker(job),
+        attempt=placement.last_attempt(job),
+        progress=progress(job),
+        queue=(meta.get("labels") or {}).get(QUEUE_LABEL) or "",
+        age=durations.since(meta.get("creationTimestamp"), now),
+        lasted=_lasted(status, now),
+        message=str((end(status) or {}).get("message") or ""),
+    )
+
+
+def manager(job: Obj) -> str:
+    """Return who runs a Job, by its own word; empty: its cluster."""
+    named = str(job["spec"].get("managedBy") or "")
+    return "" if named == _BUILT_IN else named
+
+
+def is_delegated(job: Obj) -> bool:
+    """Tell whether a Job is meant for a dispatcher, whichever it is; one that has placed it knows."""
+    return manager(job).startswith(PREFIX) or placement.vouched(job) is not None
+
+
+def state(job: Obj) -> str:
+    """Say in one word how a Job stands."""
+    status = job.get("status") or {}
+    if job["metadata"].get("deletionTimestamp"):
+        return "Deleting"
+    if ended := end(status):
+        return str(ended["type"])
+    if job["spec"].get("suspend") or is_suspended(status):
+        return "Suspended"
+    if count(status, "active"):
+        return "Running"
+    if is_delegated(job):
+        return "Waiting" if placement.read(job) is None else "Placed"
+    return "Waiting"
+
+
+def worker(job: Obj) -> str | None:
+    """Name the worker of a Job; who else runs it stands in angle brackets."""
+    placed = placement.read(job)
+    if placed is not None:
+        return ",".join(shard.worker for shard in placed.shards)
+    if is_delegated(job):
+        return None
+    return f"<{manager(job)}>" if manager(job) else HUB
+
+
+def progress(job: Obj) -> str:
+    """Say how much of a Job is done, as in 3/10; what failed is told, too."""
+    status, spec = job.get("status") or {}, job["spec"]
+    done, failed = count(status, "succeeded"), count(status, "failed")
+    completions = spec.get("completions")
+    if completions is None:  # its pods agree among themselves when all is done
+        completions = f"1 of {spec.get('parallelism') or 1}"
+    return f"{done}/{completions}" + (f" ({failed} failed)" if failed else "")
+
+
+def placed_at(job: Obj) -> str | None:
+    """Return when a Job was placed for the first time."""
+    listed = (job.get("status") or {}).get("conditions")
+    found = conditions.find(listed, placement.CONDITION) or {}
+    return found.get("lastTransitionTime")
+
+
+def _lasted(status: Obj, now: datetime) -> str:
+    started = status.get("startTime")
+    if not started:
+        return ""
+    ended = status.get("completionTime") or (end(status) or {}).get("lastTransitionTime")
+    until = datetime.fromisoformat(ended) if ended else now
+    return durations.human(durations.seconds_between(started, until))

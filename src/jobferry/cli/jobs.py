@@ -1,0 +1,90 @@
+"""`jobferry jobs`: the Jobs of a hub, with where each runs and how far it is."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from jobferry.cli import documents, options, render, tables
+from jobferry.cli.arguments import Parser, completes
+from jobferry.cli.hub import Hub, run
+from jobferry.cli.job_facts import facts
+from jobferry.cli.tables import Column
+from jobferry.errors import BadInput
+from jobferry.kube.resources import JOBS
+from jobferry.objects import Obj
+
+_ABOUT = """Lists the Jobs of a namespace: where each runs, which attempt that is, and how far it is.
+
+WORKER is <hub> for Jobs without managedBy, which the hub runs itself, and <none> for those that wait for
+a worker: `jobferry why JOB` tells what for."""
+
+COLUMNS = (
+    Column("NAME"),
+    Column("STATUS"),
+    Column("WORKER"),
+    Column("ATTEMPT"),
+    Column("PROGRESS"),
+    Column("AGE"),
+    Column("QUEUE", wide=True),
+    Column("DURATION", wide=True),
+    Column("MESSAGE", wide=True),
+)
+
+
+def main(arguments: Sequence[str]) -> None:
+    """List Jobs, once or until it is stopped."""
+    parser = Parser("jobferry jobs", "[NAME ...] [option ...]", _ABOUT)
+    names = parser.add_argument("names", nargs="*", metavar="NAME", help="only these")
+    completes(names, "jobs")
+    options.add_output(parser)
+    options.add_selector(parser)
+    options.add_everywhere(parser)
+    parser.add_argument(
+        "-w", "--watch", action="store_true", help="keep the list up to date until Ctrl-C"
+    )
+    options.add_where(parser)
+    given = parser.parse_args(arguments)
+    where, labels = options.where(given), options.selector(given)
+    if given.names and (labels or where.everywhere):
+        raise BadInput("names go with neither -l nor -A", hint="Leave out the names.")
+
+    async def show(hub: Hub) -> None:
+        if given.watch:
+            from jobferry.cli import jobs_live  # noqa: PLC0415 (a list alone is there sooner)
+
+            await jobs_live.watch(hub, given.names, labels, given.output)
+            return
+        found = await hub.chosen(JOBS, given.names, labels)
+        if not found and given.output in ("table", "wide"):
+            render.note(none_there(hub, labels))
+            return
+        now = hub.client.clock.now()
+
+        def shown(wide: bool) -> str:
+            return tables.text(*table(found, now, where.everywhere), wide=wide)
+
+        is_one = len(given.names) == 1
+        render.text(documents.text(given.output, JOBS, found, shown, is_one=is_one))
+
+    run(where, show)
+
+
+def table(
+    jobs: Sequence[Obj], now: datetime, has_namespace: bool
+) -> tuple[list[Column], list[tables.Row]]:
+    """Return the columns and the rows that show some Jobs."""
+    columns = ([Column("NAMESPACE")] if has_namespace else []) + [*COLUMNS]
+    return columns, [row(job, now, has_namespace) for job in jobs]
+
+
+def row(job: Obj, now: datetime, has_namespace: bool) -> tables.Row:
+    """Return the row that shows a Job."""
+    seen = facts(job, now)
+    cells = [seen.name, seen.state, seen.worker, seen.attempt or "", seen.progress, seen.age]
+    more = [seen.queue, seen.lasted, seen.message]
+    return [*([seen.namespace] if has_namespace else []), *cells, *more]
+
+
+def none_there(hub: Hub, labels: str) -> str:
+    """Say that nothing was found."""
+    where = "in any namespace" if hub.where.everywhere else f"in namespace {hub.namespace}"
+    return f"No Jobs {'with these labels ' if labels else ''}{where}."

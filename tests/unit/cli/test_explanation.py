@@ -1,0 +1,154 @@
+from typing import Any
+
+import pytest
+
+from jobferry.cli import why
+from jobferry.cli.explanation import Explanation, Line, explain, refusals
+from jobferry.cli.picture import Objects, Opinion, Picture
+from jobferry.errors import BadInput
+from jobferry.objects import Obj
+from jobferry.settings import DEFAULTS
+from tests.unit.cli.hub_objects import NOW, at, client, event, job, placed, queue, worker
+
+
+def explained(
+    seen: Obj, *others: Obj, events: Any = (), lease: Obj | None = None, **kinds: Any
+) -> Explanation:
+    workers = kinds.get("workers", [worker("east"), worker("west")])
+    objects = Objects(jobs=[seen, *others], workers=workers, queues=kinds.get("queues", []))
+    picture = Picture(client(), DEFAULTS, objects, NOW, but=seen["metadata"]["uid"])
+    return explain(seen, picture, events, lease, NOW)
+
+
+def test_each_worker_fits_or_says_why_not() -> None:
+    workers = [
+        worker("drained", drain="NoNewWork"),
+        worker("full", maxMirrors=1),
+        worker("good"),
+        worker("lost", up=False),
+        worker("small", capacity={"cpu": 2}),
+    ]
+    other = placed(job("other"), "full")
+
+    found = explained(job(cpu="3"), other, workers=workers)
+
+    assert found.opinions == (
+        Opinion("drained", False, "it is drained (NoNewWork)"),
+        Opinion("full", False, "it takes at most 1 workloads, and has them"),
+        Opinion("good", True, ""),
+        Opinion("lost", False, "not connected"),
+        Opinion("small", False, "too little cpu is left of its 2: 3 is needed"),
+    )
+    assert found.choice == "good"
+    assert "What is left of it needs 3 cpu." in found.says
+
+
+def test_workers_that_its_queue_does_not_use_are_named_too() -> None:
+    only_east = queue("q", workers={"selector": {"matchLabels": {"name": "east"}}})
+
+    found = explained(job(queue="q"), queues=[only_east])
+
+    assert [each.fits for each in found.opinions] == [True, False]
+    assert found.opinions[1] == Opinion("west", False, "its queue does not use it")
+
+
+def test_its_place_in_line_is_by_age_among_those_that_wait() -> None:
+    others = [
+        job("older", age=100),
+        job("younger", age=10),
+        job("suspended", age=200, suspend=True),
+        placed(job("placed", age=200), "east"),
+        job("home", age=200, manager=None),
+        job("ended", age=200, status={"conditions": [{"type": "Failed", "status": "True"}]}),
+    ]
+
+    found = explained(job(age=50), *others)
+
+    assert found.line == Line(2, 3)
+    assert "In line, by age, it is number 2 of 3 that wait." in found.says
+
+
+def test_a_job_is_not_in_its_own_way() -> None:
+    full = [worker("east", maxMirrors=1)]
+
+    found = explained(placed(job(), "east"), workers=full)
+
+    assert found.opinions == (Opinion("east", True, ""),)
+    assert found.line is None
+
+
+def test_a_job_without_a_queue_is_told_so() -> None:
+    found = explained(job(queue="nosuch"))
+
+    assert found.says[1] == "It has no queue: there is no Queue nosuch."
+    assert found.opinions == ()
+
+
+def test_what_becomes_of_a_job_whose_worker_is_lost_is_told() -> None:
+    lost = worker("east", up=False, status={"lostSince": at(-60)})
+
+    found = explained(placed(job(), "east"), workers=[lost, worker("west"), worker("north")])
+
+    assert any("cannot be reached since" in each and "900 s" in each for each in found.says)
+
+
+@pytest.mark.parametrize(
+    ("status", "spec", "part"),
+    [
+        ({}, {}, "ml/train waits for a worker; it was made 60s ago."),
+        ({"active": 1}, {}, "ml/train runs"),
+        ({}, {"suspend": True}, "ml/train is suspended"),
+        (
+            {"conditions": [{"type": "Failed", "status": "True", "message": "Too late"}]},
+            {},
+            "ml/train has ended (Failed: Too late).",
+        ),
+    ],
+)
+def test_first_it_says_how_the_job_stands(status: Any, spec: Any, part: str) -> None:
+    assert explained(job(status=status, **spec)).says[0].startswith(part)
+
+
+def test_a_refusal_counts_until_it_is_placed_there_again() -> None:
+    refused = event("Refused", "Worker east refused it: its namespace is missing", age=20)
+    before = event("Placed", "Placed on worker east", age=21)
+    elsewhere = event("Placed", "Placed on worker east-2, attempt 2: it was refused", age=10)
+    again = event("Placed", "Placed on worker east, attempt 3: it was refused", age=5)
+
+    assert refusals([before, refused], ["west"], NOW) == {}
+    assert refusals([before, refused, again], ["east"], NOW) == {}
+    found = explained(job(), events=[before, refused, elsewhere])
+    assert found.opinions[0] == Opinion(
+        "east", False, "it refused it 20s ago: its namespace is missing"
+    )
+
+
+def test_a_dispatcher_that_is_silent_is_told_of() -> None:
+    lease = {"spec": {"renewTime": at(-600), "leaseDurationSeconds": 15}}
+
+    assert (
+        "No dispatcher seems to run: its Lease was last renewed 10m ago."
+        in explained(job(), lease=lease).says
+    )
+    fresh = {"spec": {"renewTime": at(-5), "leaseDurationSeconds": 15}}
+    assert not any("dispatcher" in each for each in explained(job(), lease=fresh).says)
+    assert not any("dispatcher" in each for each in explained(job(), lease={}).says)
+
+
+@pytest.mark.parametrize(
+    ("manager", "part"),
+    [(None, "the hub itself runs it"), ("kueue.x-k8s.io/multikueue", "its managedBy is kueue")],
+)
+def test_a_job_that_is_not_ours_is_refused_with_a_hint(manager: str | None, part: str) -> None:
+    with pytest.raises(BadInput, match=part) as caught:
+        why.refuse_undelegated(job(manager=manager), DEFAULTS)
+
+    assert "jobferry.io/dispatcher" in (caught.value.hint or "")
+
+
+def test_it_is_shown_to_people_and_to_programs() -> None:
+    found = explained(job())
+
+    assert "east     yes, first   -\n" in why.text(found)
+    assert why.data(found)["workers"][0] == {"worker": "east", "fits": True, "reason": ""}
+    assert why.data(found)["line"] == {"place": 1, "length": 1}

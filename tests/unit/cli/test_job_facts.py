@@ -1,0 +1,103 @@
+from typing import Any
+
+import pytest
+
+from jobferry.cli import jobs
+from jobferry.cli.job_facts import facts, is_delegated, progress, state, worker
+from tests.unit.cli.hub_objects import NOW, at, job, placed
+
+COMPLETE = {"type": "Complete", "status": "True", "message": "All done"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "status", "word"),
+    [
+        ({}, {}, "Waiting"),
+        ({}, {"active": 2}, "Running"),
+        ({"suspend": True}, {}, "Suspended"),
+        ({}, {"conditions": [{"type": "Suspended", "status": "True"}]}, "Suspended"),
+        ({}, {"conditions": [COMPLETE]}, "Complete"),
+        ({}, {"conditions": [{"type": "Failed", "status": "True"}]}, "Failed"),
+        ({}, {"conditions": [{"type": "Failed", "status": "False"}]}, "Waiting"),
+    ],
+)
+def test_a_job_stands_in_one_word(spec: Any, status: Any, word: str) -> None:
+    assert state(job(status=status, **spec)) == word
+
+
+def test_what_is_placed_and_not_active_yet_is_placed() -> None:
+    assert state(placed(job(), "east")) == "Placed"
+
+
+def test_what_goes_is_being_deleted_whatever_else_it_is() -> None:
+    going = job(status={"active": 1})
+    going["metadata"]["deletionTimestamp"] = at(0)
+
+    assert state(going) == "Deleting"
+
+
+@pytest.mark.parametrize(
+    ("manager", "shown"),
+    [
+        (None, "<hub>"),
+        ("kubernetes.io/job-controller", "<hub>"),
+        ("kueue.x-k8s.io/multikueue", "<kueue.x-k8s.io/multikueue>"),
+        ("jobferry.io/dispatcher", None),
+    ],
+)
+def test_the_worker_column_says_who_runs_a_job(manager: str | None, shown: str | None) -> None:
+    assert worker(job(manager=manager)) == shown
+
+
+def test_a_job_of_a_dispatcher_by_another_name_is_known_by_its_placement() -> None:
+    own = job(manager="example.com/mine")
+
+    assert not is_delegated(own)
+    assert is_delegated(placed(own, "east"))
+    assert worker(placed(own, "east")) == "east"
+
+
+def test_a_forged_placement_counts_for_nothing() -> None:
+    forged = placed(job(), "east")
+    forged["status"]["conditions"] = []
+
+    assert worker(forged) is None
+
+
+@pytest.mark.parametrize(
+    ("spec", "status", "shown"),
+    [
+        ({"completions": 10}, {}, "0/10"),
+        ({"completions": 10}, {"succeeded": 3, "failed": 2}, "3/10 (2 failed)"),
+        ({"completions": None, "parallelism": 4}, {"succeeded": 1}, "1/1 of 4"),
+    ],
+)
+def test_progress_is_what_succeeded_of_what_must(spec: Any, status: Any, shown: str) -> None:
+    assert progress(job(status=status, **spec)) == shown
+
+
+def test_a_row_has_all_that_is_asked_for() -> None:
+    times = {"startTime": at(-50), "completionTime": at(-20)}
+    done = placed(
+        job(age=75, queue="gpu", status={"succeeded": 1, **times, "conditions": [COMPLETE]}),
+        "east",
+        attempt=2,
+    )
+
+    seen = facts(done, NOW)
+
+    assert (seen.state, seen.worker, seen.attempt, seen.progress) == (
+        "Complete",
+        "east",
+        2,
+        "1/1",
+    )
+    assert (seen.age, seen.lasted, seen.queue, seen.message) == (
+        "75s",
+        "30s",
+        "gpu",
+        "All done",
+    )
+    columns, rows = jobs.table([done], NOW, True)
+    assert len(columns) == len(rows[0])
+    assert rows[0][0] == "ml"
