@@ -11,11 +11,13 @@ from pathlib import Path
 
 from jobferry import log
 from jobferry.clock import SystemClock
+from jobferry.core.bounds import Bounds
 from jobferry.dispatch import hub_checks, manifests, serve
 from jobferry.dispatch.claims import Claims
 from jobferry.dispatch.dispatcher import Dispatcher, Options
 from jobferry.dispatch.meters import Meters
-from jobferry.kube import errors, events, in_cluster, kubeconfig
+from jobferry.errors import BadInput
+from jobferry.kube import command, errors, events, in_cluster, kubeconfig
 from jobferry.kube.access import Access
 from jobferry.kube.calls import PatchKind
 from jobferry.kube.client import Client, Reach, connect
@@ -30,7 +32,8 @@ from jobferry.localkube.controllers.job import external
 from jobferry.objects import Obj
 from jobferry.runtime import supervise
 from jobferry.runtime.termination import until_told
-from jobferry.settings import Settings
+from jobferry.settings import DEFAULTS, Settings
+from jobferry.workers import named
 from jobferry.workers.resource import WORKERS
 from jobferry.workers.source import Rules
 
@@ -81,12 +84,18 @@ async def dispatch_by_kubeconfig(
         if install_crds:
             await _install(hub, settings.lease.namespace)
         await hub_checks.check(hub, settings.lease.namespace)
-        for name, its_context in workers.items():
-            await _make_worker(hub, name, path, its_context)
+        specs: dict[str, Obj] = {
+            name: {"kubeconfig": {"file": str(path), "context": its_context}}
+            for name, its_context in workers.items()
+        }
+        going = [name for name in specs if not await named.make(hub, name, specs[name])]
         # What the operator named on the command line is allowed, whatever the settings say of files.
         trusted = frozenset({path}) if workers else frozenset()
         me = f"{socket.gethostname()}-{secrets.token_hex(4)}"
-        await dispatch(hub, settings, me=me, meters=meters, trusted=trusted)
+        async with supervise.tasks("run", clock=CLOCK) as tasks:
+            for name in going:
+                tasks.start(f"Worker {name}", partial(named.make_anew, hub, name, specs[name]))
+            await dispatch(hub, settings, me=me, meters=meters, trusted=trusted)
 
 
 async def dispatch(
@@ -116,16 +125,13 @@ async def dispatch(
         Options(
             origin=origin,
             dispatcher=settings.dispatcher_name,
-            claims=Claims(frozenset(settings.managed_by), settings.lease.namespace),
+            claims=Claims(
+                frozenset(settings.managed_by), settings.lease.namespace, _bounds(settings)
+            ),
             requests=settings.requests_in_flight,
             passes=settings.passes,
             lost_after=settings.worker_lost_after,
-            kubeconfigs=Rules(
-                policy=Policy(
-                    files=settings.kubeconfig_folder, programs=frozenset(settings.exec_plugins)
-                ),
-                trusted=trusted,
-            ),
+            kubeconfigs=_rules(settings, trusted),
             reach=reach,
         ),
         record=_recording(recorder),
@@ -160,6 +166,27 @@ async def _run_job_controller(name: str, access: Access) -> None:
     async with connect(access, name="cluster", clock=CLOCK) as client:
         _log.info("Running Jobs", managed_by=name)
         await external.run(client, name)
+
+
+def _rules(settings: Settings, trusted: frozenset[Path]) -> Rules:
+    """Say which kubeconfigs of Workers are accepted."""
+    try:
+        programs = frozenset(map(command.parse, settings.exec_plugins))
+    except BadInput as error:
+        raise BadInput(f"execPlugins: {error}", hint="docs/workers.md says how.") from None
+    return Rules(
+        policy=Policy(files=settings.kubeconfig_folder, programs=programs), trusted=trusted
+    )
+
+
+def _bounds(settings: Settings) -> Bounds:
+    """Say which namespaces may go to workers: not, unless they are named, those of clusters and dispatchers."""
+    said = settings.namespaces
+    # Workers have our account, and its Secret, in the namespace of the manifests, whatever we have on the hub.
+    theirs = (
+        () if said.allow else ("kube-*", DEFAULTS.lease.namespace, settings.lease.namespace)
+    )
+    return Bounds(said.allow, (*theirs, *said.deny))
 
 
 def _missing(dispatcher: Dispatcher) -> list[str]:
@@ -214,19 +241,6 @@ async def _install(hub: Client, namespace: str) -> None:
             force=True,
         )
     await hub_checks.served(hub)
-
-
-async def _make_worker(hub: Client, name: str, path: Path, context: str) -> None:
-    spec = {"kubeconfig": {"file": str(path), "context": context}}
-    worker = {
-        "apiVersion": WORKERS.api_version,
-        "kind": WORKERS.kind,
-        "metadata": {"name": name},
-        "spec": spec,
-    }
-    await hub.patch(
-        WORKERS, name, worker, kind=PatchKind.APPLY, field_manager="jobferry-run", force=True
-    )
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:

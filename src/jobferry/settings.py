@@ -21,7 +21,7 @@ from jobferry.clock import Seconds
 from jobferry.errors import BadInput
 
 T = TypeVar("T")
-Group = TypeVar("Group", bound="Settings | Lease | Log")
+Group = TypeVar("Group", bound="Settings | Namespaces | Lease | Log")
 
 Given = str | list[str]
 """What a person wrote; only a file can hold a list."""
@@ -128,7 +128,12 @@ _SECONDS = Reader("SECONDS", "a number of seconds above 0", _positive)
 _NUMBER = Reader("N", "a whole number from 1 up", _counting)
 _ADDRESS = Reader("HOST:PORT", "an address such as 127.0.0.1:8080 or :8080", _address)
 _FOLDER = Reader("FOLDER", "an absolute path", _folder)
-_PROGRAMS = Reader("PROGRAM[,...]", "the names of programs", _all_like(".+"))
+_COMMANDS = Reader("COMMAND[,...]", "command lines", _all_like(".+"))
+_NAMESPACES = Reader(
+    "NAME[,NAME...]",
+    "names of namespaces, in which * stands for any text",
+    _all_like("[-a-z0-9*]+"),
+)
 _OBJECT = Reader("NAME", "the name of an object", _like(_DNS_NAME))
 _OBJECT_OR_NONE = Reader("NAME", "the name of an object or nothing", _like(f"|{_DNS_NAME}"))
 _MANAGERS = Reader("NAME[,NAME...]", f"names {_MANAGED}", _managers)
@@ -141,6 +146,20 @@ _DISPATCHER = Reader("NAME", f"a name {_MANAGED}", _like(f"|{_DNS_NAME}|{_MANAGE
 def setting(default: T, reader: Reader[T], doc: str) -> T:
     """Declare a field that people can set."""
     return field(default=default, metadata={"reader": reader, "doc": doc})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Namespaces:
+    """Which namespaces of the hub may go to workers. A Worker may say less for itself."""
+
+    allow: tuple[str, ...] = setting(
+        (),
+        _NAMESPACES,
+        "Those that may. If empty, all but kube-*, jobferry-system and the namespace of the Lease.",
+    )
+    deny: tuple[str, ...] = setting(
+        (), _NAMESPACES, "Those that may not, though they are allowed."
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,9 +234,11 @@ class Settings:
     )
     exec_plugins: tuple[str, ...] = setting(
         (),
-        _PROGRAMS,
-        "The exec plugins that the kubeconfig of a Worker may run, as it names them. If empty, none.",
+        _COMMANDS,
+        "The exec plugins that the kubeconfig of a Worker may run: whole command lines, with their variables"
+        " before the program, as in AWS_PROFILE=ci aws eks get-token --cluster-name *. A * stands for a name. If empty, none.",
     )
+    namespaces: Namespaces = Namespaces()
     lease: Lease = Lease()
     log: Log = Log()
 

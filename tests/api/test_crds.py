@@ -105,7 +105,7 @@ async def test_a_worker_gets_its_defaults(hub: Client) -> None:
 async def test_a_worker_says_all_that_it_can(hub: Client) -> None:
     spec = {
         "kubeconfig": {"file": "/etc/jobferry/east", "context": "east"},
-        "namespaces": {"create": True},
+        "namespaces": {"create": True, "allow": ["ml-*", "*"], "deny": ["*-x"], "only": ["ml"]},
         "drain": "MoveAway",
         "capacity": {"cpu": 64, "memory": "256Gi", "example.com/gpu": "0", "odd": "1.5e3"},
         "maxMirrors": 0,
@@ -128,6 +128,9 @@ async def test_a_worker_says_all_that_it_can(hub: Client) -> None:
         ({"kubeconfig": {"secret": {"name": "x"}}}, "spec.kubeconfig.secret.namespace", ""),
         ({"drain": "Soon"}, "spec.drain", '"None", "NoNewWork", "MoveAway"'),
         ({"maxMirrors": -1}, "spec.maxMirrors", "greater than or equal to 0"),
+        ({"namespaces": {"allow": []}}, "spec.namespaces.allow", "at least 1 items"),
+        ({"namespaces": {"deny": ["a_b"]}}, "spec.namespaces.deny[0]", "should match"),
+        ({"namespaces": {"only": ["ml-*"]}}, "spec.namespaces.only[0]", "should match"),
         ({"capacity": {"cpu": -1}}, "spec.capacity.cpu", "equal to 0"),
         ({"capacity": {"cpu": "-1m"}}, "spec.capacity.cpu", "should match"),
         ({"capacity": {"cpu": "many"}}, "spec.capacity.cpu", "should match"),
@@ -302,6 +305,44 @@ async def test_a_selector_that_makes_no_sense_is_refused(hub: Client, expression
     assert "In and NotIn need values, Exists and DoesNotExist must have none" in message
 
 
+@pytest.mark.parametrize(
+    ("selector", "field"),
+    [
+        ({"matchLabels": {"a": "b c"}}, "matchLabels.a"),
+        (
+            {"matchExpressions": [{"key": "a b", "operator": "Exists"}]},
+            "matchExpressions[0].key",
+        ),
+        (
+            {"matchExpressions": [{"key": "a/b/c", "operator": "Exists"}]},
+            "matchExpressions[0].key",
+        ),
+        (
+            {"matchExpressions": [{"key": "a", "operator": "In", "values": ["b", "-"]}]},
+            "matchExpressions[0].values[1]",
+        ),
+    ],
+)
+async def test_labels_that_there_cannot_be_are_refused(
+    hub: Client, selector: Obj, field: str
+) -> None:
+    causes = await refusal(hub, QUEUES, {"workers": {"selector": selector}})
+
+    assert "should match" in causes[f"spec.workers.selector.{field}"]
+
+
+async def test_the_status_of_a_queue_is_kept_whole(hub: Client) -> None:
+    queue = await created(hub, QUEUES, {})
+    condition = {"type": "Valid", "status": "True", "reason": "Valid", "message": "Heeded."}
+    listed = conditions.set([], {**condition, "observedGeneration": 1}, NOW)
+
+    name, status = queue["metadata"]["name"], {"conditions": listed}
+    answer = await hub.patch(QUEUES, name, {"status": status}, subresource="status")
+
+    assert answer["status"] == status
+    assert answer["metadata"]["generation"] == 1
+
+
 async def test_kubectl_get_tells_what_a_queue_does(
     hub_plane: ControlPlane, hub: Client
 ) -> None:
@@ -310,7 +351,7 @@ async def test_kubectl_get_tells_what_a_queue_does(
 
     head, row = kubectl(hub_plane, "get", "jfq", name).splitlines()
 
-    assert head.split() == ["NAME", "PLACEMENT", "ONWORKERLOST", "AGE"]
+    assert head.split() == ["NAME", "PLACEMENT", "ONWORKERLOST", "VALID", "AGE"]
     assert row.split()[:-1] == [name, "Pack", "Wait"]
 
 

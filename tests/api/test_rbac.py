@@ -119,6 +119,7 @@ ON_HUB = (
     | each("get list watch patch", WORKERS)
     | each("get list watch", QUEUES)
     | each("patch", "workers/status.jobferry.io")
+    | each("patch", "queues/status.jobferry.io")
 )
 IN_SYSTEM = each("get list watch", SECRETS) | each("get list watch create patch", LEASES)
 ON_WORKER = each("get list watch create patch delete", JOBS) | each(

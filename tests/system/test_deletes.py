@@ -2,9 +2,22 @@
 
 import pytest
 
+from jobferry.core import legal
 from jobferry.kube.calls import Propagation
 from jobferry.kube.resources import JOBS
-from tests.system.jobs import FOREVER, complete, condition, count, failed, is_there, job, runs
+from jobferry.objects import Obj
+from tests.system.jobs import (
+    FOREVER,
+    WAITING,
+    complete,
+    condition,
+    count,
+    failed,
+    is_there,
+    job,
+    lost,
+    runs,
+)
 from tests.system.lab import Lab
 from tests.system.world import World, named, until_none
 
@@ -121,6 +134,62 @@ async def test_finished_mirrors_go_when_the_queue_says_so(world: World) -> None:
 
     await world.gone("a")
     assert (await world.until("a", is_there))["status"] == done["status"]
+
+
+async def test_a_job_that_others_end_stops_running(world: World) -> None:
+    await world.run(job("a", seconds=FOREVER), runs(1))
+
+    ended = await end(world, "a")
+
+    await world.gone("a")
+    assert (await world.until("a", is_there))["status"] == ended["status"]
+
+
+async def end(world: World, name: str) -> Obj:
+    """Say that a Job has failed, as somebody may who has the right to write its status."""
+    found = await world.until(name, is_there)
+    status = legal.fail(found, "Cancelled", "not wanted any more", world.hub.clock.now())
+    patch = legal.patch(found, status)
+    assert patch is not None
+    return await world.hub.patch(
+        JOBS, name, patch, namespace=world.namespace, subresource="status"
+    )
+
+
+async def test_a_job_that_ended_while_its_worker_was_lost_is_stopped_once_it_is_back(
+    lab: Lab,
+) -> None:
+    world = lab.world
+    await lab.add_workers()
+    queue = await world.queue("waiting", **WAITING)
+    async with lab.dispatcher():
+        await world.run(job("a", queue=queue, seconds=FOREVER), runs(1))
+        await lab.proxies["north"].cut()
+        await lab.worker("north", lost)
+        await end(world, "a")
+
+        await lab.proxies["north"].mend()
+
+        await world.gone("a")
+
+
+async def test_a_mirror_that_has_ended_unseen_stays_for_its_logs(lab: Lab) -> None:
+    """A leader that takes over may know the end of a Job before that of its mirror."""
+    world = lab.world
+    await lab.add_workers()
+    queue = await world.queue("waiting", **WAITING)
+    async with lab.dispatcher():
+        await world.run(job("a", queue=queue, seconds=FOREVER), runs(1))
+        lab.proxies["north"].freeze()
+        await world.finish_pod("north", "a")
+        mirror = await world.on("north", "a", complete)
+        await end(world, "a")
+        await world.run(job("b", queue=queue), is_there)
+
+        lab.proxies["north"].thaw()
+
+        await world.until("b", complete)
+        assert (await world.on("north", "a"))["metadata"]["uid"] == mirror["metadata"]["uid"]
 
 
 async def test_jobs_deleted_while_the_dispatcher_is_down_are_cleaned_up_after_it_is_back(

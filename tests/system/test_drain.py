@@ -4,12 +4,16 @@ from typing import Any
 
 import pytest
 
+from jobferry.clock import sleep
+from jobferry.core.follow import DRAINED
+from jobferry.core.marks import VACATING
 from jobferry.kube.calls import Scope
 from jobferry.kube.informer import Informer
 from jobferry.kube.items import Head
 from jobferry.kube.resources import JOBS, PODS
 from jobferry.objects import Obj
 from jobferry.runtime import supervise
+from tests.system.fleet import CANNOT_RESUME
 from tests.system.jobs import (
     FOREVER,
     NORTH_FIRST,
@@ -21,6 +25,7 @@ from tests.system.jobs import (
     is_there,
     job,
     runs,
+    suspended,
 )
 from tests.system.lab import Lab
 from tests.system.world import World, named, until_none
@@ -100,6 +105,35 @@ class Overlap:
 
 def _is_busy(pod: Obj) -> bool:
     return pod["status"]["phase"] in {"Pending", "Running"}
+
+
+@pytest.mark.skipif(CANNOT_RESUME, reason="its own controller cannot resume Jobs there")
+async def test_a_drain_that_is_called_off_costs_a_job_nothing_of_its_deadline(
+    lab: Lab,
+) -> None:
+    world, clock = lab.world, lab.fleet.clock
+    await lab.add_workers()
+    queue = await world.queue("north-first", **NORTH_FIRST)
+    async with lab.dispatcher():
+        brief = job("a", queue=queue, seconds=FOREVER, activeDeadlineSeconds=10)
+        await world.run(brief, runs(1))
+    # So far a drain has come when it is called off, and the dispatcher is killed.
+    stop = {"metadata": {"annotations": {VACATING: DRAINED}}, "spec": {"suspend": True}}
+    await world.workers["north"].patch(JOBS, "a", stop, namespace=world.namespace)
+    await world.on("north", "a", lambda obj: suspended(obj) and counts(active=0)(obj))
+    await sleep(clock, 11)
+
+    async with lab.dispatcher():
+        await world.on("north", "a", runs(1))
+        back = await world.on(
+            "north", "a", lambda obj: obj["spec"]["activeDeadlineSeconds"] == 10
+        )
+        assert VACATING not in back["metadata"]["annotations"]
+        await world.until("a", runs(1))
+        await world.finish_pod("north", "a")
+
+        assert attempt(await world.until("a", complete)) == 1
+        assert "ChangedOnWorker" not in await world.reasons("a")
 
 
 async def test_the_only_worker_keeps_its_work_though_it_is_drained(lab: Lab) -> None:

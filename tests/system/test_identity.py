@@ -12,7 +12,17 @@ from jobferry.objects import Obj
 from jobferry.settings import Settings
 from jobferry.workers.resource import WORKERS
 from tests.system.fleet import SYSTEM, WORKER, add_worker
-from tests.system.jobs import FOREVER, complete, condition, is_there, job, placed, runs
+from tests.system.jobs import (
+    FOREVER,
+    MANAGER,
+    complete,
+    condition,
+    is_there,
+    job,
+    lost,
+    placed,
+    runs,
+)
 from tests.system.lab import Lab
 from tests.system.world import World, named, until_one
 
@@ -82,6 +92,53 @@ async def test_a_placement_that_was_altered_is_put_right(world: World) -> None:
 
     await world.until("a", lambda obj: _record(obj) == _record(before))
     assert await world.pods("a") == {"east": 1}
+
+
+@pytest.mark.parametrize("annotation", [None, "kept"])
+async def test_a_hub_that_lost_the_record_of_a_job_finds_what_runs(
+    world: World, annotation: str | None
+) -> None:
+    """As one that was restored from a backup."""
+    before = await world.run(job("a", seconds=FOREVER), runs(1))
+    mirror = await world.mirror("a")
+
+    await _lose(world, before, annotation=_record(before) if annotation else None)
+
+    after = await world.until("a", lambda obj: placed(obj) and _record(obj) == _record(before))
+    assert condition(after, "Placed")["message"] == condition(before, "Placed")["message"]
+    assert (await world.mirror("a"))["metadata"]["uid"] == mirror["metadata"]["uid"]
+    assert sum((await world.pods("a")).values()) == 1
+    await world.event("a", "Placed", "its record was lost, and its mirror found there")
+
+
+async def test_what_a_hub_lost_while_no_dispatcher_ran_is_found_by_the_next(lab: Lab) -> None:
+    world = lab.world
+    await lab.add_workers()
+    async with lab.dispatcher():
+        before = await world.run(job("a", seconds=FOREVER), runs(1))
+        worker, mirror = await world.where("a"), await world.mirror("a")
+    await _lose(world, before)
+    await lab.proxies[worker].cut()
+
+    async with lab.standby():
+        await lab.worker(worker, lost)
+        await world.run(job("b"), complete)  # meanwhile it would have been placed anew
+        assert not placed(await world.until("a", is_there))
+        await lab.proxies[worker].mend()
+
+        assert await world.where("a") == worker
+        assert (await world.mirror("a"))["metadata"]["uid"] == mirror["metadata"]["uid"]
+
+
+async def _lose(world: World, obj: Obj, annotation: str | None = None) -> None:
+    """Take the placement off a Job, as if it had never been recorded."""
+    patch = {
+        "metadata": {"annotations": {placement.ANNOTATION: annotation}},
+        "status": {"conditions": []},
+    }
+    await world.hub.patch(
+        JOBS, obj["metadata"]["name"], patch, namespace=world.namespace, subresource="status"
+    )
 
 
 def _record(obj: Obj) -> str | None:
@@ -172,6 +229,33 @@ async def test_one_dispatcher_can_claim_several_managers(lab: Lab) -> None:
     async with lab.dispatcher(managed_by=claimed):
         await lab.world.run(job("a", manager=claimed[0]), complete)
         await lab.world.run(job("b", manager=claimed[1]), complete)
+
+
+async def test_jobs_that_are_not_claimed_any_more_run_on_until_they_are_deleted(
+    lab: Lab,
+) -> None:
+    """Of one the dispatcher still hears, the other is none of its business by its name."""
+    world, managers = lab.world, {"b": "jobferry.io/second", "c": "example.com/third"}
+    await lab.add_workers()
+    async with lab.dispatcher(managed_by=(MANAGER, *managers.values())):
+        for name, manager in managers.items():
+            await world.run(job(name, manager=manager, seconds=FOREVER), runs(1))
+    before = {name: (await world.mirror(name))["metadata"]["uid"] for name in managers}
+
+    async with lab.dispatcher():
+        await world.event("b", "NotClaimed", "goes on, and nobody reports of it")
+        for name, uid in before.items():
+            note = {"metadata": {"annotations": {"example.com/changed": "true"}}}
+            worker = world.workers[await world.where(name)]
+            await worker.patch(JOBS, name, note, namespace=world.namespace)
+            await world.run(job(f"after-{name}"), complete)
+            assert (await world.mirror(name))["metadata"]["uid"] == uid
+
+        for name in managers:
+            await world.delete(name)
+        await world.gone("b")
+    async with lab.dispatcher():
+        await world.gone("c")
 
 
 async def test_the_hub_can_be_its_own_worker(lab: Lab) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from jobferry.dispatch.queues import QUEUES
 from tests.system.jobs import FOREVER, complete, condition, failed, is_there, job, runs
 from tests.system.world import World
 
@@ -60,6 +61,31 @@ async def test_a_namespace_that_two_queues_claim_is_reported(world: World) -> No
 
     message = await world.event("a", "NoQueue")
     assert f"several Queues claim namespace {world.namespace}: {first}, {second}" in message
+
+
+@pytest.mark.parametrize("loss", ["deleted", "ambiguous"])
+async def test_a_job_whose_queue_is_lost_while_it_runs_is_followed_to_its_end(
+    world: World, loss: str
+) -> None:
+    namespaces = [world.namespace]
+    kept = {"finishedMirrors": {"keepSeconds": 0}}
+    queue = await world.queue("first", namespaces=namespaces, workers=only("east"), **kept)
+    await world.run(
+        job("a", queue=queue if loss == "deleted" else None, seconds=FOREVER), runs()
+    )
+
+    if loss == "deleted":
+        await world.hub.delete(QUEUES, queue)
+        await world.submit(job("waits", queue=queue))
+    else:
+        await world.queue("second", namespaces=namespaces)
+        await world.submit(job("waits"))
+    await world.event("waits", "NoQueue")
+    await world.finish_pod("east", "a")
+
+    await world.until("a", complete)
+    await world.gone("a")  # its queue had said that finished mirrors do not stay
+    assert condition(await world.until("waits", is_there), "Placed") == {}
 
 
 async def test_ordered_takes_the_first_worker_that_can(world: World) -> None:

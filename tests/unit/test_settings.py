@@ -111,6 +111,7 @@ def test_a_wrong_value_is_told_with_its_place(place: str, tmp_path: Path) -> Non
         ("listen", ["80", "host", "h:x", "h:65536", "::1:80", "[h]:80", "h:"]),
         ("kubeconfigFolder", ["etc", "./etc", "~"]),
         ("lease.namespace", ["", "A", "a_b", "-"]),
+        ("namespaces.allow", ["A", "a_b", "a b", "kube-?"]),
         ("log.level", ["", "INFO", "loud", "info|debug"]),
     ],
 )
@@ -152,12 +153,12 @@ def test_values_that_make_sense_are_taken(key: str, text: str, value: object) ->
         ),
         (
             "execPlugins: [[a]]",
-            "execPlugins: expected the names of programs, found something nested",
+            "execPlugins: expected command lines, found something nested",
             None,
         ),
         (
             "execPlugins: [{a: b}]",
-            "execPlugins: expected the names of programs, found something nested",
+            "execPlugins: expected command lines, found something nested",
             None,
         ),
         ("- passes", "expected settings by their names", None),
@@ -217,6 +218,14 @@ def test_dispatchers_of_different_names_hold_different_leases() -> None:
     assert DEFAULTS.lease_name == "jobferry.io-dispatcher"
     assert Settings(managed_by=("a.io/B_c",)).lease_name == "a.io-b-c"
     assert Settings(lease=settings.Lease(name="mine")).lease_name == "mine"
+
+
+def test_namespaces_are_listed_by_patterns(tmp_path: Path) -> None:
+    file = write(tmp_path, "namespaces:\n  allow: [ml, team-*]\n  deny: ['*-secret']\n")
+
+    found = settings.load(file=file).namespaces
+
+    assert (found.allow, found.deny) == (("ml", "team-*"), ("*-secret",))
 
 
 def test_nothing_that_could_harm_is_allowed_by_default() -> None:

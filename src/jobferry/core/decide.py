@@ -6,6 +6,7 @@ after a crash at any point is nothing special.
 
 from jobferry.clock import Seconds
 from jobferry.core import legal, placement, times
+from jobferry.core.adopt import adopt, await_workers
 from jobferry.core.follow import follow
 from jobferry.core.marks import HUB_UID, Standing, Verdict, read
 from jobferry.core.place import move, place
@@ -25,6 +26,9 @@ from jobferry.core.view import Kind, View
 from jobferry.objects import Obj
 from jobferry.objects.times import timestamp
 
+LOOK_AGAIN: Seconds = 600.0
+"""How often it is looked whether a workload that nobody follows is still there: nothing tells when it goes."""
+
 
 def decide(view: View, kind: Kind) -> Step:
     """Return what to do next."""
@@ -32,24 +36,43 @@ def decide(view: View, kind: Kind) -> Step:
     if hub is None or hub["metadata"].get("deletionTimestamp"):
         return _clean_up(view)
     placed = placement.read(hub)
+    is_finished = kind.finish(hub) is not None
+    known = placed or placement.vouched(hub)
+    if not is_finished and (found := adopt(view, kind, hub, known)):
+        return found
     if stale := _stale(view, hub, placed):
         return stale
-    if kind.finish(hub):
-        return _finished(view, hub)
+    if is_finished:
+        return _finished(view, kind, hub)
     if placed is None:
         return _unplaced(view, kind, hub)
     return _placed(view, kind, hub, placed)
 
 
 def _clean_up(view: View) -> Step:
-    """Remove what is left of a workload that is gone."""
+    """Remove what is left of a workload that is gone; one that is only not ours any more goes on."""
+    left = []
     for worker, obj in view.mirrors.items():
-        if _is_reachable(view, worker) and _is_ours(view, worker, obj):
-            why = "its workload is gone from the hub"
-            if view.buried and obj["metadata"]["labels"][HUB_UID] == view.buried:
-                return DeleteMirror(worker, obj, why)
-            return _delete(view, worker, obj, why)
-    return Rest("it is gone")
+        if not (_is_reachable(view, worker) and _is_ours(view, worker, obj)):
+            continue
+        uid = obj["metadata"]["labels"][HUB_UID]
+        if view.unclaimed and uid == view.unclaimed:
+            left.append(worker)
+            continue
+        why = "its workload is gone from the hub"
+        if view.buried and uid == view.buried:
+            return DeleteMirror(worker, obj, why)
+        return _delete(view, worker, obj, why)
+    return _leave_alone(left) if left else Rest("it is gone")
+
+
+def _leave_alone(workers: list[str]) -> Step:
+    """Leave the mirrors of a workload that our settings claim no more; nothing tells us of it from then on."""
+    what = (
+        "It is there, but its managedBy is not claimed any more:"
+        f" its mirror on {', '.join(workers)} goes on, and nobody reports of it"
+    )
+    return Rest("it is not claimed", LOOK_AGAIN, (Notice("NotClaimed", what),))
 
 
 def _is_ours(view: View, worker: str, obj: Obj) -> bool:
@@ -77,12 +100,14 @@ def _stale(view: View, hub: Obj, placed: Placement | None) -> Step | None:
 
 def _judge(view: View, hub: Obj, placed: Placement | None, worker: str, obj: Obj) -> Verdict:
     attempt = placed.attempt if placed else placement.last_attempt(hub)
+    if not attempt and (found := read(obj)):
+        attempt = found.attempt  # nobody knows any more which one counts
     return view.marks(worker, hub["metadata"]["uid"], attempt).judge(obj)
 
 
-def _delete(view: View, worker: str, obj: Obj, why: str) -> Step:
+def _delete(view: View, worker: str, obj: Obj, why: str, *, only_as_seen: bool = False) -> Step:
     # Never on the word of a cache alone: it may not show yet what we wrote a moment ago.
-    return DeleteMirror(worker, obj, why) if view.is_live else Look()
+    return DeleteMirror(worker, obj, why, only_as_seen) if view.is_live else Look()
 
 
 def _is_reachable(view: View, worker: str) -> bool:
@@ -90,8 +115,15 @@ def _is_reachable(view: View, worker: str) -> bool:
     return known is not None and known.is_up
 
 
-def _finished(view: View, hub: Obj) -> Step:
-    """Keep the mirror for its logs, as long as the queue says and its worker stays."""
+def _finished(view: View, kind: Kind, hub: Obj) -> Step:
+    """Stop what still runs; keep the mirror for its logs, as long as the queue says and its worker stays."""
+    for worker, obj in view.mirrors.items():
+        runs = _is_reachable(view, worker) and not kind.finish(obj)
+        if runs and _is_ours(view, worker, obj):
+            # We end a workload whose mirror has ended, or is lost or gone: this one came back, or others
+            # ended the workload. Or another leader saw the mirror end, and our cache is late.
+            why = "its workload has ended on the hub"
+            return _delete(view, worker, obj, why, only_as_seen=True)
     for worker, obj in view.mirrors.items():
         known = view.workers.get(worker)
         if known and known.is_up and known.is_being_removed and _is_ours(view, worker, obj):
@@ -116,6 +148,8 @@ def _unplaced(view: View, kind: Kind, hub: Obj) -> Step:
     if vouched is not None:
         # Somebody lost or changed the annotation; the condition still knows.
         return Record(placement.patch(hub, vouched, view.now), vouched)
+    if waits := await_workers(view, hub):
+        return waits
     if hub["spec"].get("suspend"):
         patch = legal.patch(hub, legal.unplaced(hub, view.now))
         return WriteStatus(patch, None) if patch else Rest("suspended before it was placed")
@@ -135,6 +169,10 @@ def _placed(view: View, kind: Kind, hub: Obj, placed: Placement) -> Step:
         # The mirror is not deleted, it is lost.
         why = f"another cluster stands behind worker {shard.worker} now"
         return move(view, kind, hub, placed, None, why=why)
+    if not worker.shows(view.namespace):
+        # Unseen is not gone: it may run there, so it is neither created nor placed again.
+        why = f"Namespace {view.namespace} is not watched on worker {shard.worker}: how it fares there is not known"
+        return Rest(why, notices=(Notice("NamespaceNotWatched", why),))
     if mirror is None or not _is_current(view, hub, placed, mirror):
         return _no_mirror(view, kind, hub, placed)
     return follow(view, kind, hub, placed, mirror)
@@ -171,7 +209,7 @@ def _no_mirror(view: View, kind: Kind, hub: Obj, placed: Placement) -> Step:
     """Create the mirror; or move on, if it was there and is gone, or the worker will not have it."""
     shard = placed.shards[0]
     if why := _why_not_there(view, shard):
-        return move(view, kind, hub, placed, None, why=why)
+        return move(view, kind, hub, placed, None, why=why, is_nowhere=True)
     if _shows_work_since(hub, shard):
         why = f"its mirror on worker {shard.worker} was deleted there"
         if view.policy.fails_deleted:

@@ -56,7 +56,7 @@ def _leave(view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj) -> 
     why = _why_leave(view, kind, worker, mirror, noted)
     if why and choose.choose(view, kind, but=worker).worker is not None:
         return _vacate(view, kind, hub, placed, mirror, why, is_vacating=noted is not None)
-    return _stay(hub, worker, mirror) if noted is not None else None
+    return _stay(view, kind, hub, placed, mirror) if noted is not None else None
 
 
 def _why_leave(view: View, kind: Kind, name: str, mirror: Obj, noted: str | None) -> str | None:
@@ -85,10 +85,13 @@ def _vacate(
     By then the hub shows all that it earned, so that two attempts never overlap.
     """
     worker = placed.shards[0].worker
+    status = mirror.get("status") or {}
+    if not is_vacating and is_suspended(status) and not mirror["spec"].get("suspend"):
+        # Else what is said of the time before would be taken for what is yet to come: that nothing runs.
+        return Rest(f"is to leave {worker}: waits until it is said there that it was resumed")
     if not is_vacating:
         note = {"metadata": {"annotations": {VACATING: why}}}
         return EditMirror(worker, mirror, {**note, "spec": {"suspend": True}})
-    status = mirror.get("status") or {}
     if not is_suspended(status) or count(status, "active") or count(status, "terminating"):
         return Rest(f"leaves {worker}: waits until its pods have ended")
     if left := _time_to_count(view, worker, status):
@@ -109,11 +112,15 @@ def _time_to_count(view: View, worker: str, status: Obj) -> Seconds:
     return max(0.0, times.left(times.instant(since), COUNTS_WITHIN, view.now))
 
 
-def _stay(hub: Obj, worker: str, mirror: Obj) -> Step:
+def _stay(view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj) -> Step:
     """Let a mirror go on that was to leave, but need not or cannot any more."""
-    suspend = bool(hub["spec"].get("suspend"))
-    note = {"metadata": {"annotations": {VACATING: None}}}
-    return EditMirror(worker, mirror, {**note, "spec": {"suspend": suspend}})
+    shard = placed.shards[0]
+    patch = kind.resume(hub, mirror, shard.base, view.now)
+    metadata = patch.get("metadata") or {}
+    notes = {**(metadata.get("annotations") or {}), VACATING: None}
+    return EditMirror(
+        shard.worker, mirror, {**patch, "metadata": {**metadata, "annotations": notes}}
+    )
 
 
 # Resting

@@ -13,7 +13,8 @@ from jobferry.objects import Obj, conditions
 
 def place(view: View, kind: Kind, hub: Obj) -> Step:
     """Place a workload for the first time."""
-    return _place(view, kind, hub, placement.last_attempt(hub) + 1, Shard("", ""), "", None)
+    attempt, nothing = placement.last_attempt(hub) + 1, Shard("", "")
+    return _place(view, kind, hub, attempt, nothing, is_nowhere=True)
 
 
 def move(
@@ -25,10 +26,12 @@ def move(
     *,
     why: str,
     but: str | None = None,
+    is_nowhere: bool = False,
 ) -> Step:
     """Place it again, with what was earned; or end it, if nothing is left to do.
 
     `mirror` is None if nothing is known of it any more; `but` is a worker that is not to get it again.
+    `is_nowhere` says that it is certain that no mirror runs.
     """
     if not view.is_live:
         return Look()
@@ -38,28 +41,41 @@ def move(
         return (
             WriteStatus(patch, str((end(ended) or {}).get("type"))) if patch else Rest("ended")
         )
-    return _place(view, kind, hub, placed.attempt + 1, Shard("", "", base), why, but)
+    earned = Shard("", "", base)
+    attempt = placed.attempt + 1
+    return _place(view, kind, hub, attempt, earned, why=why, but=but, is_nowhere=is_nowhere)
 
 
 def _place(
-    view: View, kind: Kind, hub: Obj, attempt: int, shard: Shard, why: str, but: str | None
+    view: View,
+    kind: Kind,
+    hub: Obj,
+    attempt: int,
+    shard: Shard,
+    *,
+    why: str = "",
+    but: str | None = None,
+    is_nowhere: bool,
 ) -> Step:
     """Choose a worker and record it; `shard` says what the earlier attempts earned."""
     choice = choose.choose(view, kind, but=but)
     if choice.worker is None:
-        return _no_worker(view, hub, choice.reason)
+        return _no_worker(view, hub, choice, is_nowhere=is_nowhere)
     there = replace(shard, worker=choice.worker.name, cluster=choice.worker.cluster)
     decision = Placement(hub["metadata"]["uid"], attempt, (there,))
     idle = kind.IDLE if attempt > 1 else None
     return Record(placement.patch(hub, decision, view.now, idle=idle), decision, why)
 
 
-def _no_worker(view: View, hub: Obj, reason: str) -> Step:
-    give_up = view.policy.give_up_after
+def _no_worker(view: View, hub: Obj, choice: choose.Choice, *, is_nowhere: bool) -> Step:
+    give_up, reason = view.policy.give_up_after, choice.reason
     waits = f"no worker can take it: {reason}"
-    notices = (Notice("NoWorker", f"No worker can take it: {reason}"),)
-    if give_up is None or (hub.get("status") or {}).get("startTime"):
-        # What has run is not thrown away because its worker went: it waits for the next one.
+    if view.policy.missing:
+        return Rest(waits, notices=(Notice("NoQueue", reason),))
+    told = "NamespaceNotAllowed" if choice.is_out_of_bounds else "NoWorker"
+    notices = (Notice(told, f"No worker can take it: {reason}"),)
+    if give_up is None or not is_nowhere or (hub.get("status") or {}).get("startTime"):
+        # What has run, or may run, is not thrown away because its worker went: it waits for the next one.
         return Rest(waits, notices=notices)
     if patch := legal.patch(hub, legal.unplaced(hub, view.now)):
         return WriteStatus(patch, None)  # from now on it says since when it is not suspended

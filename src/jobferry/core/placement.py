@@ -56,7 +56,7 @@ class Placement:
 def read(obj: Obj) -> Placement | None:
     """Return the placement that counts; None if there is none, or one that cannot be trusted."""
     known = vouched(obj)
-    return known if known is not None and known == _recorded(obj) else None
+    return known if known is not None and known == noted(obj) else None
 
 
 def patch(obj: Obj, placement: Placement, now: datetime, *, idle: Obj | None = None) -> Obj:
@@ -89,18 +89,22 @@ def vouched(obj: Obj) -> Placement | None:
     condition = conditions.find(obj.get("status", {}).get("conditions"), CONDITION)
     if condition is None or condition.get("status") != "True":
         return None
-    message = str(condition.get("message"))
+    return told(obj["metadata"]["uid"], str(condition.get("message")))
+
+
+def told(uid: str, message: str) -> Placement | None:
+    """Return the placement of the object of that UID whose condition says this; None: it tells of none."""
     try:
-        known = _told(obj["metadata"]["uid"], message)
+        known = _told(uid, message)
     except ValueError:
         return None
     return known if known is not None and str(known) == message else None
 
 
-def workers(annotation: str) -> list[str]:
-    """Return the workers that a record names, trusted or not: good enough for counting."""
-    record = _parsed(annotation)
-    return [shard.worker for shard in record.shards] if record else []
+def noted(obj: Obj) -> Placement | None:
+    """Return the placement that the annotation alone tells, which may be anybody's."""
+    text = (obj["metadata"].get("annotations") or {}).get(ANNOTATION)
+    return None if text is None else _parsed(text)
 
 
 def last_attempt(obj: Obj) -> int:
@@ -120,11 +124,6 @@ def _told(uid: str, message: str) -> Placement | None:
         for worker, cluster, base in _SHARD.findall(message, attempt.end())
     )
     return Placement(uid, int(attempt[1]), shards) if shards else None
-
-
-def _recorded(obj: Obj) -> Placement | None:
-    text = (obj["metadata"].get("annotations") or {}).get(ANNOTATION)
-    return None if text is None else _parsed(text)
 
 
 @lru_cache(maxsize=4096)

@@ -55,6 +55,8 @@ class DeleteMirror:
     worker: str
     obj: Obj
     why: str
+    only_as_seen: bool = False
+    """Whether it is to stay if it has changed since."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from jobferry.clock import Seconds
 from jobferry.core.base import Base
+from jobferry.core.bounds import NO_BOUNDS, Bounds
 from jobferry.core.marks import Marks
 from jobferry.objects import Obj
 from jobferry.objects.demand import Demand
@@ -73,12 +74,20 @@ class Kind(Protocol):
         """Return the base of the next attempt."""
         ...
 
+    def earlier(self, hub: Obj, mirror: Obj) -> Base:
+        """Return the base that a mirror was made with, as far as it can be told without the record of it."""
+        ...
+
     def outcome(self, hub: Obj, base: Base) -> Obj | None:
         """Return the status to want if nothing is left to run."""
         ...
 
     def waits_since(self, mirror: Obj) -> datetime | None:
         """Return since when a mirror should run while none of it ever has; None: it has, or need not."""
+        ...
+
+    def resume(self, hub: Obj, mirror: Obj, base: Base, now: datetime) -> Obj:
+        """Return the merge patch that lets a mirror which we suspended ourselves be as the hub wants it."""
         ...
 
     def edits(self, hub: Obj, mirror: Obj, base: Base) -> Edits:
@@ -116,6 +125,16 @@ class Worker:
     capacity: Mapping[str, Quantity] = field(default_factory=dict)
     """What it has for our workloads; what is not named is not limited."""
 
+    bounds: Bounds = NO_BOUNDS
+    """Which namespaces may go there."""
+
+    watched: frozenset[str] | None = None
+    """The namespaces that we see there; None: all."""
+
+    def shows(self, namespace: str) -> bool:
+        """Tell whether we see what is there in a namespace."""
+        return self.watched is None or namespace in self.watched
+
     @property
     def is_limited(self) -> bool:
         """Whether it takes only so much."""
@@ -133,6 +152,9 @@ class Policy:
 
     workers: tuple[str, ...]
     """Those that may run it, in the order to try them if `placement` is Ordered."""
+
+    missing: str = ""
+    """Why there is no queue that could say where it runs: what runs goes on, only placing waits."""
 
     placement: str = "Spread"
     lost_after: Seconds | None = 900.0
@@ -163,6 +185,9 @@ class View:
     hub: Obj | None
     """None: there is none, or none that is delegated to us."""
 
+    unclaimed: str = ""
+    """The UID of the object of that name that is there, but is not delegated to us."""
+
     is_live: bool
     """Whether `hub` was read from the API server in this very pass, not from a cache."""
 
@@ -174,6 +199,9 @@ class View:
     origin: str
     dispatcher: str
     now: datetime
+    bounds: Bounds = NO_BOUNDS
+    """Which namespaces may go anywhere."""
+
     loads: Loads = field(default_factory=Counter[str])
     used: Used = field(default_factory=lambda: defaultdict[str, Demand](dict))
 

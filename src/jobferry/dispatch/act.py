@@ -13,19 +13,22 @@ from jobferry.kinds import job
 from jobferry.kube import errors
 from jobferry.kube.client import Client
 from jobferry.kube.events import Tell
-from jobferry.kube.informer import Informer
 from jobferry.kube.items import Key
 from jobferry.kube.resources import JOBS, NAMESPACES
 from jobferry.objects import Obj
 from jobferry.runtime.inflight import Inflight
+from jobferry.workers.copies import Copy
 from jobferry.workers.link import Link
-from jobferry.workers.mirrors import MirrorHead
 from jobferry.workers.registry import Workers
 
 _log = log.get(__name__)
 
 FINAL = (errors.Forbidden, errors.Invalid, errors.BadRequest)
 """Answers of a worker that will be the same if it is asked again soon."""
+
+
+NO_RIGHT = "cannot create resource"
+"""What an API server says of somebody who may not, whichever object it is."""
 
 
 class Priority(IntEnum):
@@ -39,6 +42,10 @@ class Priority(IntEnum):
 
 class Refused(Error):
     """A worker will not have this workload; another may."""
+
+
+class NamespaceRefused(Refused):
+    """A worker will have no workload of this namespace."""
 
 
 class NotForwarded(Error):
@@ -124,16 +131,26 @@ class Actor:
         link, meta = self._link(step.worker), step.obj["metadata"]
         async with link.inflight.slot(Priority.CREATE):
             # Gone, or another by now: either way it is not ours any more.
-            with suppress(errors.NotFound, errors.Conflict):
-                answer = await _client(link).delete(
-                    JOBS,
-                    meta["name"],
-                    meta["namespace"],
-                    propagation="Background",
-                    uid=meta["uid"],
-                )
+            with suppress(errors.NotFound):
+                try:
+                    answer = await _client(link).delete(
+                        JOBS,
+                        meta["name"],
+                        meta["namespace"],
+                        propagation="Background",
+                        uid=meta["uid"],
+                        resource_version=meta["resourceVersion"] if step.only_as_seen else None,
+                    )
+                except errors.Conflict:
+                    await self._see(link, meta)
+                    return
                 _mirrors(link).absorb_deletion(Key(meta["namespace"], meta["name"]), answer)
         _log.info("Mirror deleted", worker=step.worker, mirror=meta["name"], why=step.why)
+
+    async def _see(self, link: Link, meta: Obj) -> None:
+        """Read what is there under a mirror's name by now."""
+        found = await _client(link).get(JOBS, meta["name"], meta["namespace"])
+        _mirrors(link).absorb(found)
 
     async def _patch_hub(self, hub: Obj, patch: Obj, priority: Priority) -> Obj:
         meta = hub["metadata"]
@@ -149,13 +166,15 @@ class Actor:
             answer = await _client(link).create(JOBS, sent, field_validation="Strict")
         except errors.NotFound as error:
             if not link.spec.namespaces.create:
-                raise Refused(
+                raise NamespaceRefused(
                     f"namespace {sent['metadata']['namespace']} is missing"
                 ) from error
             await self._create_namespace(link, sent["metadata"]["namespace"])
             return await self._create(link, sent)
         except FINAL as error:
-            raise Refused(str(error)) from error
+            # Forbidden is also what a quota is exceeded with: that may be for this workload only.
+            is_closed = NO_RIGHT in str(error)
+            raise (NamespaceRefused if is_closed else Refused)(str(error)) from error
         except errors.ServerFailure as error:
             # An admission webhook there is broken. What else fails within a server may yet have been done.
             if "failed calling webhook" not in str(error):
@@ -169,7 +188,7 @@ class Actor:
             with suppress(errors.AlreadyExists):
                 await _client(link).create(NAMESPACES, {"metadata": {"name": name}})
         except errors.Forbidden as error:
-            raise Refused(f"namespace {name} is missing, and {error}") from error
+            raise NamespaceRefused(f"namespace {name} is missing, and {error}") from error
 
     async def _existing(self, link: Link, sent: Obj) -> Obj:
         """Find out whose the object is that has the mirror's name."""
@@ -196,6 +215,6 @@ def _client(link: Link) -> Client:
     return link.connection.client
 
 
-def _mirrors(link: Link) -> Informer[MirrorHead]:
+def _mirrors(link: Link) -> Copy:
     assert link.connection is not None  # noqa: S101 (checked by whoever got the link)
     return link.connection.mirrors

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from jobferry.core.bounds import NO_BOUNDS, Bounds
 from jobferry.core.marks import PREFIX
 from jobferry.core.steps import Notice
 from jobferry.dispatch.jobs import JobHead, workers_of
@@ -21,6 +22,9 @@ class Claims:
 
     names: frozenset[str]
     namespace: str
+    bounds: Bounds = NO_BOUNDS
+    """Which namespaces may go to workers."""
+
     others: set[str] = field(default_factory=set)
     """Names that were found to be claimed by other dispatchers: their Jobs are seen often."""
 

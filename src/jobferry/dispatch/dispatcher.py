@@ -11,18 +11,20 @@ from jobferry.dispatch.jobs import NOWHERE, JobHead, workers_of
 from jobferry.dispatch.loads import Loads, Used
 from jobferry.dispatch.memory import Memory
 from jobferry.dispatch.meters import Meters
-from jobferry.dispatch.queues import Queues
+from jobferry.dispatch.queue_status import QueueStatuses, is_news
+from jobferry.dispatch.queues import QueueHead, Queues
 from jobferry.dispatch.reconciler import Reconciler
 from jobferry.dispatch.views import Holders, Views
 from jobferry.kube.cache import Change
 from jobferry.kube.client import Client, Reach
 from jobferry.kube.events import Tell
-from jobferry.kube.items import Key
+from jobferry.kube.items import Item, Key
 from jobferry.kube.transport import HttpTransport
 from jobferry.runtime import supervise
 from jobferry.runtime.backoff import Backoff, Failures
 from jobferry.runtime.reconcile import Loop
 from jobferry.runtime.workqueue import WorkQueue
+from jobferry.workers.caretaker import Load
 from jobferry.workers.link import Link
 from jobferry.workers.mirrors import MirrorHead
 from jobferry.workers.registry import Workers
@@ -82,14 +84,15 @@ class Dispatcher:
             rules=options.kubeconfigs,
             reach=options.reach,
             observe=self.meters.observe,
-            load=loads.__getitem__,
+            load=self._load,
             tell=record,
             may_write=is_leading,
             on_mirror=self._on_mirror,
             on_change=self._on_worker,
         )
         self.queues = Queues(hub, self.workers.objects, options.lost_after)
-        self.queues.objects.listen(lambda _: self._look_at_all())
+        self.queues.objects.listen(self._on_queue)
+        self._queue_statuses = QueueStatuses(hub, self.queues)
         self._views = Views(
             origin=options.origin,
             dispatcher=options.dispatcher,
@@ -114,12 +117,12 @@ class Dispatcher:
             failures=Failures(BACKOFF, hub.random),
             workers=options.passes,
         )
-        self.meters.follow(
-            queue=self._queue.stats, passes=self._loop.stats, links=self.workers.links
-        )
 
     async def run(self, lead: Lead) -> None:
         """Observe until cancelled, and act as long as `lead` lets us: a standby has warm caches."""
+        self.meters.follow(
+            queue=self._queue.stats, passes=self._loop.stats, links=self.workers.links
+        )
         async with supervise.tasks("dispatcher", clock=self._clock) as tasks:
             tasks.start("hub jobs", self.jobs.run)
             tasks.start("queues", self.queues.objects.run)
@@ -135,7 +138,9 @@ class Dispatcher:
         try:
             self.workers.look_at_all()
             self._look_at_all()
-            await self._loop.run()
+            async with supervise.tasks("acting", clock=self._clock) as tasks:
+                tasks.start("queue statuses", self._queue_statuses.run)
+                await self._loop.run()
         finally:
             self._is_acting = False
 
@@ -148,8 +153,14 @@ class Dispatcher:
         self._queue.add(change.item.key)
         if change.before is not None and change.after is None:
             self._views.memory.bury(change.item.key, change.before.uid)
+        elif _is_edited(change):
+            self._views.memory.reconsider(change.item.key)
         self._let_next_in(change)
         self.meters.see(change)
+
+    def _on_queue(self, change: Change[QueueHead]) -> None:
+        if is_news(change):
+            self._look_at_all()
 
     def _on_mirror(self, worker: str, change: Change[MirrorHead]) -> None:
         self._views.holders.note(worker, change)
@@ -164,18 +175,27 @@ class Dispatcher:
     def _on_worker(self, name: str) -> None:
         """Look at all that has to do with a worker, and at what may go there."""
         self.meters.placements.add(name, by=0)
+        self._views.memory.refused.forgive(name)
         if not self._is_acting:
             return
         self._look_at_mirrors(self.workers.link(name))
         for worker in {name, *self._restless()}:
             for item in self.jobs.by("worker", worker):
                 self._queue.add(item.key)
+        for item in self._wanderers():
+            self._queue.add(item.key)
 
     def _restless(self) -> list[str]:
         """Return where Jobs may be that would rather be on another worker."""
         workers = self.workers.views().values()
         left = [each.name for each in workers if not each.is_up or each.gives_away]
         return [NOWHERE, *left]
+
+    def _wanderers(self) -> list[Item[JobHead]]:
+        """Return the Jobs that run nowhere because workers refused them, wherever they were placed."""
+        views = self._views
+        found = (self.jobs.get(key) for key in views.memory.refused_ones())
+        return [item for item in found if item is not None and not views.holders.of(item.key)]
 
     def _look_at_all(self) -> None:
         if not self._is_acting:
@@ -184,6 +204,14 @@ class Dispatcher:
             self._queue.add(item.key)
         for link in self.workers.links():
             self._look_at_mirrors(link)
+
+    def _load(self, worker: str) -> Load:
+        """Count the unfinished Jobs of a worker, and those that are in namespaces out of sight there."""
+        seen, active = self.workers.views().get(worker), self._views.loads[worker]
+        if seen is None or seen.watched is None:
+            return Load(active)
+        placed = self.jobs.by("worker", worker)
+        return Load(active, sum(not seen.shows(item.key.namespace) for item in placed))
 
     def _look_at_mirrors(self, link: Link | None) -> None:
         """See to what is on a worker: nobody else will, if its Job went or moved while we were away."""
@@ -204,7 +232,8 @@ class Dispatcher:
 
     def _look_at_waiting(self, worker: str) -> None:
         looked_at = 0
-        for item in chain.from_iterable(self.jobs.by("worker", w) for w in self._restless()):
+        restless = chain.from_iterable(self.jobs.by("worker", w) for w in self._restless())
+        for item in chain(self._wanderers(), restless):
             policy = self.queues.policy(item.head.metadata)
             if isinstance(policy, str) or worker not in policy.workers:
                 continue
@@ -214,3 +243,9 @@ class Dispatcher:
                 looked_at += 1
                 if looked_at == WAKE:
                     return
+
+
+def _is_edited(change: Change[JobHead]) -> bool:
+    """Tell whether somebody changed the spec of a Job."""
+    generations = {each.head.metadata.generation for each in change if each is not None}
+    return len(generations) > 1

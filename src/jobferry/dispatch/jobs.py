@@ -5,23 +5,11 @@ from collections.abc import Iterable
 import msgspec
 
 from jobferry.core import placement
-from jobferry.kube.items import Head, Item, Metadata
-from jobferry.workers.mirrors import Status
+from jobferry.kube.items import Head, Item
+from jobferry.workers.mirrors import Condition, Status
 
 NOWHERE = ""
 """In place of a worker's name: where Jobs are that were not placed yet."""
-
-
-class Annotations(msgspec.Struct, frozen=True, gc=False):
-    """The one annotation that is ours to read."""
-
-    placement: str = msgspec.field(name=placement.ANNOTATION, default="")
-
-
-class JobMetadata(Metadata, frozen=True, gc=False, rename="camel"):
-    """Also, where a Job was placed."""
-
-    annotations: Annotations = Annotations()
 
 
 class Spec(msgspec.Struct, frozen=True, gc=False, rename="camel"):
@@ -30,16 +18,36 @@ class Spec(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     managed_by: str = ""
 
 
+class JobCondition(Condition, frozen=True, gc=False):
+    """One condition, with what it says: of a placement, all."""
+
+    message: str = ""
+
+
+class JobStatus(Status, frozen=True, gc=False):
+    """How far a Job has got, and where it was placed."""
+
+    conditions: tuple[JobCondition, ...] = ()
+
+
 class JobHead(Head, frozen=True, gc=False):
     """A Job on the hub."""
 
-    metadata: JobMetadata
     spec: Spec = Spec()
-    status: Status = Status()
+    status: JobStatus = JobStatus()
+
+    @property
+    def workers(self) -> list[str]:
+        """Where it was placed, as its condition vouches: an annotation may be anybody's."""
+        for condition in self.status.conditions:
+            if condition.type == placement.CONDITION and condition.status == "True":
+                placed = placement.told(self.metadata.uid, condition.message)
+                return [shard.worker for shard in placed.shards] if placed else []
+        return []
 
 
 def workers_of(item: Item[JobHead]) -> Iterable[str]:
     """Name the workers that an unfinished Job keeps busy; `NOWHERE` stands for those it waits for."""
     if item.head.status.has_ended:
         return ()
-    return placement.workers(item.head.metadata.annotations.placement) or (NOWHERE,)
+    return item.head.workers or (NOWHERE,)

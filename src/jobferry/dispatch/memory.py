@@ -5,16 +5,17 @@ from dataclasses import dataclass, field
 
 from jobferry.clock import Seconds
 from jobferry.core.steps import Notice
+from jobferry.dispatch.refusals import FIRST, LONGEST, Refusals
 from jobferry.kube.items import Key
-
-REFUSAL_LASTS: Seconds = 60.0
-"""How long a worker that refused a workload is not asked again: a quota may be raised meanwhile."""
 
 
 @dataclass(slots=True)
 class _Entry:
-    refusals: dict[str, tuple[Seconds, str]] = field(default_factory=dict)
-    """By worker: until when it counts, and why."""
+    refused: dict[str, str] = field(default_factory=dict)
+    """By worker: what people were told about its refusal."""
+
+    postponed: Seconds = 0.0
+    """How long an edit that its worker refused was last left alone."""
 
     told: frozenset[Notice] = frozenset()
     buried: str = ""
@@ -25,21 +26,38 @@ class Memory:
     """Which workers refused a workload, and what people were told about it."""
 
     def __init__(self, monotonic: Callable[[], Seconds]) -> None:
-        self._monotonic = monotonic
+        self.refused = Refusals(monotonic)
         self._entries: dict[Key, _Entry] = {}
 
-    def refuse(self, key: Key, worker: str, why: str) -> None:
-        """Take note that a worker will not have a workload."""
+    def refuse(
+        self, key: Key, worker: str, why: str, *, reason: str = "", is_general: bool = False
+    ) -> bool:
+        """Take note that a worker will not have a workload; tell whether people do not know that yet."""
+        self.refused.note(key, worker, why, reason=reason, is_general=is_general)
         entry = self._entries.setdefault(key, _Entry())
-        entry.refusals[worker] = self._monotonic() + REFUSAL_LASTS, why
+        is_news = entry.refused.get(worker) != why
+        entry.refused[worker] = why
+        return is_news
 
     def refusals(self, key: Key) -> Mapping[str, str]:
         """Return the workers that would not have a workload, and why."""
-        entry = self._entries.get(key)
-        if entry is None or not entry.refusals:
-            return {}
-        now = self._monotonic()
-        return {worker: why for worker, (until, why) in entry.refusals.items() if until > now}
+        return self.refused.of(key)
+
+    def refused_ones(self) -> list[Key]:
+        """Return the workloads that some worker refused, whatever became of them then."""
+        return [key for key, entry in self._entries.items() if entry.refused]
+
+    def postpone(self, key: Key) -> Seconds:
+        """Return how long to leave an edit alone that the worker refused: longer each time."""
+        entry = self._entries.setdefault(key, _Entry())
+        entry.postponed = min(2 * entry.postponed, LONGEST) or FIRST
+        return entry.postponed
+
+    def reconsider(self, key: Key) -> None:
+        """Take note that a workload is another now: it may be accepted where it was refused."""
+        self.refused.forget(key)
+        if key in self._entries:
+            self._entries[key].postponed = 0.0
 
     def news(self, key: Key, notices: tuple[Notice, ...]) -> list[Notice]:
         """Return those of the notices that were not told yet: not since they last became true."""
@@ -54,6 +72,7 @@ class Memory:
 
     def bury(self, key: Key, uid: str) -> None:
         """Take note that a workload was deleted: nothing else that was known of it counts any more."""
+        self.refused.forget(key)
         self._entries[key] = _Entry(buried=uid)
 
     def buried(self, key: Key) -> str:
@@ -63,4 +82,5 @@ class Memory:
 
     def forget(self, key: Key) -> None:
         """Forget a workload of which nothing is left."""
+        self.refused.forget(key)
         self._entries.pop(key, None)

@@ -97,7 +97,7 @@ class Meters:
         )
         self._passes = registry.tally(
             "jobferry_passes_total",
-            "Looks at a workload: done, again later, error (tried again), terminal.",
+            "Looks at a workload: done, again later, error (tried again).",
             "outcome",
         )
         self._connected = registry.gauge(
@@ -126,7 +126,7 @@ class Meters:
         """Take note of a workload that came or went."""
         if change.after is None:
             self.mirroring.drop(change.item.key)
-        elif change.before is None and not change.after.head.metadata.annotations.placement:
+        elif change.before is None and not change.after.head.workers:
             self.mirroring.start(change.item.key)
 
     def follow(

@@ -1,5 +1,7 @@
 """The queues: which workload goes by which policy."""
 
+from dataclasses import replace
+
 import msgspec
 
 from jobferry.clock import Seconds
@@ -14,6 +16,9 @@ from jobferry.workers.resource import WorkerHead
 
 QUEUES = Resource("jobferry.io", "v1alpha1", "queues", "Queue", namespaced=False)
 LABEL = "jobferry.io/queue"
+
+WORDS = 500
+"""How much is repeated of what people wrote where it makes no sense."""
 
 
 class Selection(msgspec.Struct, frozen=True, gc=False):
@@ -47,6 +52,7 @@ class Spec(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """What a Queue asks for."""
 
     namespaces: list[str] = []
+    allow_other_namespaces: bool = False
     workers: Selection = Selection()
     placement: str = "Spread"
     on_worker_lost: OnWorkerLost = OnWorkerLost()
@@ -54,6 +60,11 @@ class Spec(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     on_mirror_deleted: str = "Place"
     finished_mirrors: FinishedMirrors = FinishedMirrors()
     give_up_after_seconds: Seconds | None = None
+
+    def takes(self, namespace: str) -> bool:
+        """Tell whether a workload of that namespace may name this Queue."""
+        is_listed = not self.namespaces or namespace in self.namespaces
+        return is_listed or self.allow_other_namespaces
 
 
 class QueueHead(Head, frozen=True, gc=False):
@@ -74,26 +85,52 @@ class Queues:
         )
         self._workers = workers
         self._lost_after = lost_after
-        self._policies: dict[str, Policy] = {}
+        self._policies: dict[str, Policy | str] = {}
+        self._last: dict[tuple[str, str], Policy] = {}
+        """By namespace and label: what was last said to the workloads that have them."""
+
         self.objects.listen(lambda _: self._policies.clear())
         workers.listen(lambda _: self._policies.clear())
 
     def policy(self, workload: Metadata) -> Policy | str:
         """Return what the workload's queue says, or why it has none."""
         queue = self._queue(workload)
-        if isinstance(queue, str):
-            return queue
+        known = queue if isinstance(queue, str) else self._policy(queue)
+        if isinstance(known, Policy):
+            self._last[_address(workload)] = known
+        return known
+
+    def trouble(self, queue: Item[QueueHead]) -> str | None:
+        """Say what is wrong with a queue, if anything is: not all that the schema lets pass makes sense."""
+        policy = self._policy(queue)
+        return policy if isinstance(policy, str) else None
+
+    def _policy(self, queue: Item[QueueHead] | None) -> Policy | str:
         name = queue.key.name if queue else ""
         known = self._policies.get(name)
         if known is None:
-            known = self._policies[name] = self._read(queue.head.spec if queue else Spec())
+            try:
+                known = self._read(queue.head.spec if queue else Spec())
+            except labels.BadSelector as error:
+                known = f"the selector of Queue {name} makes no sense: {str(error)[:WORDS]}"
+            self._policies[name] = known
         return known
+
+    def without(self, workload: Metadata, why: str) -> Policy:
+        """Return what holds for a workload that has no queue: what was said last, but for where it may go."""
+        defaults = Policy(workers=(), lost_after=self._lost_after)
+        return replace(self._last.get(_address(workload), defaults), workers=(), missing=why)
 
     def _queue(self, workload: Metadata) -> Item[QueueHead] | str | None:
         """Find the queue by label, else by namespace; None: the default one, which uses all workers."""
-        if name := workload.labels.get(LABEL):
-            return self.objects.get(Key("", name)) or f"there is no Queue {name}"
         namespace = workload.namespace
+        if name := workload.labels.get(LABEL):
+            queue = self.objects.get(Key("", name))
+            if queue is None:
+                return f"there is no Queue {name}"
+            if not queue.head.spec.takes(namespace):
+                return f"Queue {name} is not for namespace {namespace}"
+            return queue
         found = self.objects.by("namespace", namespace)
         if len(found) > 1:
             names = ", ".join(sorted(queue.key.name for queue in found))
@@ -115,6 +152,11 @@ class Queues:
             fails_deleted=spec.on_mirror_deleted == "Fail",
             moves_unstarted=spec.on_not_started.action == "Move",
         )
+
+
+def _address(workload: Metadata) -> tuple[str, str]:
+    """Return all by which the queue of a workload is found."""
+    return workload.namespace, workload.labels.get(LABEL, "")
 
 
 def _ordered(selection: Selection, workers: Informer[WorkerHead]) -> list[str]:

@@ -17,8 +17,7 @@ from jobferry.core.steps import (
     WriteStatus,
 )
 from jobferry.core.view import View
-from jobferry.dispatch.act import Actor, NotForwarded, Refused
-from jobferry.dispatch.memory import REFUSAL_LASTS
+from jobferry.dispatch.act import Actor, NamespaceRefused, NotForwarded, Refused
 from jobferry.dispatch.meters import Meters
 from jobferry.dispatch.views import Known, Views
 from jobferry.kinds import job
@@ -62,9 +61,6 @@ class Reconciler:
         known = Known(key)
         for _ in range(MOST_STEPS):
             view = self._views.of(known)
-            if isinstance(view, str):
-                self._tell(key, (Notice("NoQueue", view),))
-                return DONE
             step = decide(view, job)
             if isinstance(step, Rest):
                 # All that has changed so far was in this view, our own writes too.
@@ -80,7 +76,7 @@ class Reconciler:
                 await self._look(known)  # the hub object changed meanwhile: decide anew
             except NotForwarded as refusal:
                 self._tell(key, (Notice("NotForwarded", str(refusal)),))
-                return Again(REFUSAL_LASTS)
+                return Again(self._views.memory.postpone(key))
         raise errors.ServerFailure(f"{key}: no end after {MOST_STEPS} steps")
 
     async def _take(self, known: Known, view: View, step: Step) -> None:
@@ -88,8 +84,9 @@ class Reconciler:
             case Look():
                 await self._look(known)
             case Record():
-                await self._place(_there(view.hub), step)
-                known.is_live = True
+                if self._may_ask(known.key, step):
+                    await self._place(_there(view.hub), step)
+                    known.is_live = True
             case WriteStatus():
                 with self._meters.reporting.stopping(known.key):
                     await self._actor.write_status(_there(view.hub), step)
@@ -109,39 +106,58 @@ class Reconciler:
         self._meters.place(chosen)
 
     async def _look(self, known: Known) -> None:
-        if await self._actor.look(known.key) is None:
-            cached = self._views.jobs.get(known.key)
-            known.gone = cached.uid if cached else ""
-        known.is_live = True
+        found = await self._actor.look(known.key)
+        known.learn(found, self._views.jobs.get(known.key), self._views.claims)
+
+    def _may_ask(self, key: Key, step: Record) -> bool:
+        """Tell whether to place it there: not while another asks for all of its namespace."""
+        ask = self._views.memory.refused.ask
+        return all(ask(key, shard.worker) for shard in step.placement.shards)
 
     async def _create(self, key: Key, view: View, step: CreateMirror) -> None:
+        memory = self._views.memory
+        if not memory.refused.ask(key, step.worker):
+            return  # by now another asks for all: the next look at what is known says that it waits
         try:
             with self._meters.mirroring.stopping(key):
                 await self._actor.create(step)
         except Refused as refusal:
-            self._views.memory.refuse(key, step.worker, str(refusal))
-            message = f"Worker {step.worker} refused it: {refusal}"
-            self._record(_there(view.hub), "Warning", "Refused", message)
+            reason = getattr(refusal.__cause__, "reason", "")
+            is_general = isinstance(refusal, NamespaceRefused)
+            why = str(refusal)
+            if memory.refuse(key, step.worker, why, reason=reason, is_general=is_general):
+                message = f"Worker {step.worker} refused it: {why}"
+                self._record(_there(view.hub), "Warning", "Refused", message)
+        else:
+            if memory.refused.accept(key, step.worker):
+                self._look_at_others(key.namespace)
+
+    def _look_at_others(self, namespace: str) -> None:
+        for item in self._views.jobs:
+            if item.key.namespace == namespace:
+                self._queue.add(item.key)
 
     async def _rest(self, key: Key, view: View, step: Rest) -> Outcome:
         _log.debug("Rests", why=step.why)
         notices = step.notices
-        if view.hub is None and (stranger := self._views.stranger(key)):
+        if view.hub is None and not notices and (stranger := self._views.stranger(key)):
             notice = await self._views.claims.notice(self._actor.hub, stranger)
             notices = (notice,) if notice else ()
         self._tell(key, notices)
         if view.hub is None and not view.mirrors:
             self._views.memory.forget(key)
-        if view.refusals and view.hub is not None:
-            return Again(min(step.after or REFUSAL_LASTS, REFUSAL_LASTS))
-        return DONE if step.after is None else Again(step.after)
+        times = [step.after, self._views.memory.refused.next(key) if view.hub else None]
+        after = min((each for each in times if each is not None), default=None)
+        return DONE if after is None else Again(after)
 
     def _tell(self, key: Key, notices: tuple[Notice, ...]) -> None:
-        """Tell people what they were not told yet."""
+        """Tell people what they were not told yet: by events, or where we follow no such Job, in the log."""
         item = self._views.jobs.get(key)
-        if item is not None:
-            for notice in self._views.memory.news(key, notices):
+        for notice in self._views.memory.news(key, notices):
+            if item is not None:
                 self._record(item.object(), "Warning", notice.reason, notice.message)
+            else:
+                _log.warning("Nobody follows this Job", why=notice.message)
 
 
 def _there(found: T | None) -> T:

@@ -31,6 +31,18 @@ class Known:
     gone: str = ""
     """The UID that the cache still had when the API server said that there is no such workload."""
 
+    unclaimed: str = ""
+    """The UID of what the API server has under that name, and is not ours: the cache may not keep such."""
+
+    def learn(self, found: Obj | None, cached: Item[JobHead] | None, claims: Claims) -> None:
+        """Take in what the API server has just said, besides what went into the cache."""
+        self.is_live = True
+        if found is None:
+            self.gone, self.unclaimed = cached.uid if cached else "", ""
+        elif found["spec"].get("managedBy") not in claims.names:
+            is_going = found["metadata"].get("deletionTimestamp")
+            self.unclaimed = "" if is_going else found["metadata"]["uid"]
+
     def hides(self, item: Item[JobHead]) -> bool:
         """Tell whether what the cache has is gone; one that was made since under the same name is not."""
         return item.uid == self.gone
@@ -73,32 +85,41 @@ class Views:
     used: Used
     memory: Memory
 
-    def of(self, known: Known) -> View | str:
-        """Return all that is known of a workload, or why it belongs to no queue."""
+    def of(self, known: Known) -> View:
+        """Return all that is known of a workload."""
         key = known.key
-        item = self.jobs.get(key)
-        if item is not None and (known.hides(item) or not self.claims.has(item.head)):
+        item, unclaimed = self.jobs.get(key), known.unclaimed
+        if item is not None and known.hides(item):
             item = None
-        policy = self.queues.policy(item.head.metadata) if item else NO_POLICY
-        if isinstance(policy, str):
-            return policy
+        if item is not None and not self.claims.has(item.head):
+            unclaimed, item = _standing(item), None
         workers = self.workers.views()
         return View(
             namespace=key.namespace,
             name=key.name,
             hub=item.object() if item else None,
+            unclaimed=unclaimed,
             is_live=known.is_live,
             mirrors=self._mirrors(key),
             workers=workers,
-            policy=policy,
+            policy=self._policy(item),
             origin=self.origin,
             dispatcher=self.dispatcher,
             now=self.clock.now(),
+            bounds=self.claims.bounds,
             loads=self.loads,
             used=self.used,
             refusals=self.memory.refusals(key),
             buried=self.memory.buried(key),
         )
+
+    def _policy(self, item: Item[JobHead] | None) -> Policy:
+        if item is None:
+            return NO_POLICY
+        found = self.queues.policy(item.head.metadata)
+        if isinstance(found, Policy):
+            return found
+        return self.queues.without(item.head.metadata, found)
 
     def stranger(self, key: Key) -> JobHead | None:
         """Return the Job of that name if it is not ours, though it looks as if it were meant to be."""
@@ -109,9 +130,16 @@ class Views:
         found = {}
         for worker in self.holders.of(key):
             link, seen = self.workers.link(worker), self.workers.views().get(worker)
+            if seen is not None and not seen.shows(key.namespace):
+                continue  # what we knew of it may be long over
             if link is not None and link.connection is not None:
                 name = view.mirror_name(key.name, seen, self.origin)
                 item = link.connection.mirrors.get(Key(key.namespace, name))
                 if item is not None:
                     found[worker] = item.object()
         return found
+
+
+def _standing(item: Item[JobHead]) -> str:
+    """Return the UID of a Job, unless it is on its way out."""
+    return "" if item.head.metadata.deletion_timestamp else item.uid

@@ -6,11 +6,19 @@ from datetime import datetime
 from jobferry.core import times
 from jobferry.core.base import Base
 from jobferry.core.marks import Marks
-from jobferry.core.status import COMPLETE, FAILED, count, end, is_suspended, uncounted
+from jobferry.core.status import (
+    COMPLETE,
+    FAILED,
+    count,
+    end,
+    is_indexed,
+    is_suspended,
+    uncounted,
+)
 from jobferry.kinds import job_edits
 from jobferry.kinds.dropped import dropped_fields
 from jobferry.kinds.job_draft import draft
-from jobferry.kinds.job_edits import edits
+from jobferry.kinds.job_edits import edits, resume
 from jobferry.objects import Obj
 from jobferry.objects.demand import Demand, of_job
 
@@ -19,14 +27,19 @@ __all__ = [
     "carried",
     "demand",
     "dropped_fields",
+    "earlier",
     "edits",
     "finish",
     "mirror",
     "outcome",
+    "resume",
     "waits_since",
     "wanted_status",
 ]
 
+
+DEADLINE = "activeDeadlineSeconds"
+LIMITS = ("completions", "backoffLimit", DEADLINE)
 
 IDLE: Obj = {"active": None, "ready": None, "terminating": None}
 """The merge patch of a status whose Job has no pods: those of an attempt that is over count no more."""
@@ -65,6 +78,26 @@ def carried(hub_job: Obj, mirror: Obj | None, base: Base, now: datetime) -> Base
     started = shown.get("startTime")
     passed = (now - times.instant(started)).total_seconds() if started else 0
     return replace(earned, seconds=max(0, int(passed)))
+
+
+def earlier(hub_job: Obj, mirror: Obj) -> Base:
+    """Return the base that a mirror was made with, as far as it can be told without the record of it.
+
+    Of each limit the mirror got what was left: the rest is the base. That is exact, but for limits that
+    somebody has changed since, on one side only. Successes for which there is no limit are those that
+    the hub shows and the mirror does not; indexes, those that the hub shows.
+    """
+    spec, asked = hub_job["spec"], mirror["spec"]
+    shown, status = hub_job.get("status") or {}, mirror.get("status") or {}
+    used = {key: max(0, (spec.get(key) or 0) - (asked.get(key) or 0)) for key in LIMITS}
+    if is_indexed(spec):
+        earned = Base().plus(shown, spec)
+        indexes = earned.completed_indexes, earned.failed_indexes
+        return Base(earned.succeeded, used["backoffLimit"], *indexes, used[DEADLINE])
+    succeeded = used["completions"]
+    if spec.get("completions") is None:
+        succeeded = max(0, count(shown, "succeeded") - count(status, "succeeded"))
+    return Base(succeeded, used["backoffLimit"], seconds=used[DEADLINE])
 
 
 def outcome(hub_job: Obj, base: Base) -> Obj | None:

@@ -7,13 +7,14 @@ changed on the hub is forwarded; what changed on the mirror alone (by Kueue, a p
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import orjson
 
-from jobferry.core import marks
+from jobferry.core import marks, times
 from jobferry.core.base import Base
-from jobferry.core.status import count, is_indexed
+from jobferry.core.status import count, is_indexed, is_suspended
 from jobferry.kinds.job_draft import draft
 from jobferry.kinds.metadata import travelling, without_generated
 from jobferry.objects import Obj
@@ -34,6 +35,11 @@ DIRECTIVES = ("nodeSelector", "schedulingGates", "tolerations")
 TEMPLATE: Path = ("spec", "template")
 COMPLETIONS: Path = ("spec", "completions")
 PARALLELISM: Path = ("spec", "parallelism")
+DEADLINE: Path = ("spec", "activeDeadlineSeconds")
+SUSPEND: Path = ("spec", "suspend")
+
+DAY = 24 * 60 * 60
+"""In seconds: more than any two clocks differ by."""
 
 SHORT = 64
 """How long a noted value may be as JSON; of a longer one only the hash is noted."""
@@ -90,6 +96,27 @@ def edits(hub_job: Obj, mirror: Obj, base: Base) -> Edits:
         refusals=tuple(f"{pointer(path)}: {why}" for path, why in refused.items()),
         drift=tuple(_drift(now, known, settled)),
     )
+
+
+def resume(hub_job: Obj, mirror: Obj, base: Base, now: datetime) -> Obj:
+    """Return the merge patch that lets a mirror which we suspended ourselves be as the hub wants it.
+
+    Job controllers look at the deadline before they note the new start: if the old one is over by then,
+    the Job fails at once. So the deadline is raised by all that has passed, and by more than clocks may
+    differ. It is noted as forwarded so; once there is a new start, `edits` brings back the right one.
+    """
+    suspend, fields = bool(hub_job["spec"].get("suspend")), _fields(draft(hub_job, base))
+    deadline, started = fields.get(DEADLINE), (mirror.get("status") or {}).get("startTime")
+    if suspend or deadline is None or started is None:
+        return {"spec": {"suspend": suspend}}
+    passed = max(0, int((now - times.instant(started)).total_seconds()))
+    sent = {SUSPEND: False, DEADLINE: deadline + passed + DAY}
+    forwarded = _forwarded(mirror)
+    notes = _notes(hub_job, (forwarded or _traces(fields)) | sent)
+    if forwarded is not None:
+        # What else has changed on the hub is yet to be forwarded.
+        del notes[marks.HUB_GENERATION]
+    return _patch(mirror, sent, notes)
 
 
 def _is_untouched(hub_job: Obj, mirror: Obj) -> bool:
@@ -195,16 +222,20 @@ def _changed(hub_job: Obj, mirror: Obj, now: Fields, forwarded: Fields) -> list[
     """Return the fields that have changed on the hub since they were forwarded.
 
     With the generation unchanged nobody edited the spec, even if a newer API server reads it with more
-    defaults than the one before.
+    defaults than the one before. But the deadline may be one that we raised, until there is a new start.
     """
     noted = mirror["metadata"]["annotations"].get(marks.HUB_GENERATION)
     is_edited = noted != str(hub_job["metadata"]["generation"])
     traces = _traces(now)
-    return [
+    changed = [
         path
         for path in sorted(traces.keys() | forwarded.keys())
-        if traces.get(path) != forwarded.get(path) and (is_edited or path[0] == "metadata")
+        if traces.get(path) != forwarded.get(path)
+        and (is_edited or path[0] == "metadata" or path == DEADLINE)
     ]
+    if not mirror["spec"].get("suspend") and is_suspended(mirror.get("status") or {}):
+        return [path for path in changed if path != DEADLINE]
+    return changed
 
 
 def _refusal(path: Path, mirror: Obj) -> str | None:

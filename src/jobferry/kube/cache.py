@@ -3,7 +3,10 @@
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Generic, NamedTuple
 
+from jobferry import log
 from jobferry.kube.items import H, Item, Key
+
+_log = log.get(__name__)
 
 Index = Callable[[Item[H]], Iterable[Hashable]]
 """Under which values an object is to be found; may be none or several."""
@@ -106,7 +109,7 @@ class Cache(Generic[H]):
             self._unindex(key, before)
         self._items[key] = item
         for name, index in self._indexes.items():
-            for value in index(item):
+            for value in _values(index, item):
                 self._found[name].setdefault(value, {})[key] = item
         return Change(before, item)
 
@@ -118,8 +121,17 @@ class Cache(Generic[H]):
     def _unindex(self, key: Key, item: Item[H]) -> None:
         for name, index in self._indexes.items():
             found = self._found[name]
-            for value in index(item):
+            for value in _values(index, item):
                 same = found.get(value, {})
                 same.pop(key, None)
                 if not same:
                     found.pop(value, None)
+
+
+def _values(index: Index[H], item: Item[H]) -> Iterable[Hashable]:
+    """Return the values of an object; none where its index fails on it, each time the same."""
+    try:
+        return list(index(item))
+    except Exception as error:  # noqa: BLE001 (objects are written by anybody)
+        _log.failure("An index failed", error, key=str(item.key))
+        return ()

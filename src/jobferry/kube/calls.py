@@ -52,6 +52,8 @@ class Call:
 
     content_type: str = "application/json"
     accept: str = "application/json"
+    is_about_many: bool = False
+    """Whether the answer may be longer than one object."""
 
     @property
     def target(self) -> str:
@@ -124,7 +126,8 @@ def list_(
         **{"continue": resume},
         resourceVersion=resource_version,
     )
-    return Call("GET", path(scope.resource, None, scope.namespace), query)
+    collection = path(scope.resource, None, scope.namespace)
+    return Call("GET", collection, query, is_about_many=True)
 
 
 def watch(scope: Scope, since: str | Start, *, timeout: int) -> Call:
@@ -230,7 +233,7 @@ def delete_collection(
     """Delete every object in `scope`."""
     options = _delete_options(propagation, grace)
     collection = path(scope.resource, None, scope.namespace)
-    return Call("DELETE", collection, scope.query(), options or None)
+    return Call("DELETE", collection, scope.query(), options or None, is_about_many=True)
 
 
 def logs(
@@ -250,7 +253,8 @@ def logs(
         tailLines=None if tail_lines is None else str(tail_lines),
         timestamps="true" if timestamps else None,
     )
-    return Call("GET", path(resource, name, namespace, "log"), query, accept="*/*")
+    where = path(resource, name, namespace, "log")
+    return Call("GET", where, query, accept="*/*", is_about_many=True)
 
 
 def raw(absolute_path: str, *, accept: str = "application/json") -> Call:

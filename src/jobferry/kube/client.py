@@ -22,7 +22,14 @@ from jobferry.kube.access import NOBODY, Access, Credentials, Identity, Server
 from jobferry.kube.calls import Call, Scope
 from jobferry.kube.observed import Observe, ObservedTransport
 from jobferry.kube.transport import HttpTransport
-from jobferry.kube.wire import Answer, Request, Stream, Transport
+from jobferry.kube.wire import (
+    LONGEST_LIST,
+    LONGEST_OBJECT,
+    Answer,
+    Request,
+    Stream,
+    Transport,
+)
 from jobferry.objects import Obj
 
 P = ParamSpec("P")
@@ -37,8 +44,8 @@ Reach = Callable[[Server, Clock], Transport]
 PACKED: Headers = (("Accept-Encoding", "gzip"),)
 """As Go's clients ask: API servers compress long lists."""
 
-LONGEST_ANSWER = 1 << 30
-"""Bytes that a compressed answer may unpack to."""
+LONGEST_EXCUSE = 1 << 16
+"""Bytes that are read of why a stream was refused; the code alone will do where there are more."""
 
 FAILED = 300
 """Codes from here on are errors; API servers send no redirects, but login pages do."""
@@ -171,7 +178,7 @@ class Client:
         except (errors.Unreachable, BadInput) as error:
             raise self._named(error, call) from error
         is_packed = "content-encoding" in answer.headers
-        return _unpacked(answer, self._what(call)) if is_packed else answer
+        return _unpacked(answer, self._what(call), request.longest) if is_packed else answer
 
     async def _open(self, call: Call, stack: AsyncExitStack) -> Stream:
         identity = await self._credentials.identity()
@@ -195,12 +202,12 @@ class Client:
 
     async def _rest(self, stream: Stream) -> bytes:
         """Read what a failed call was answered with; the code alone will do where that is cut short."""
-        parts = []
+        said = b""
         with suppress(errors.Unreachable, TimeoutError):
             async with clock.timeout(self.clock, self._patience.answer):
-                while part := await stream.read():
-                    parts.append(part)
-        return b"".join(parts)
+                while len(said) < LONGEST_EXCUSE and (part := await stream.read()):
+                    said += part
+        return said
 
     def _request(
         self, call: Call, body: bytes, identity: Identity, extra: Headers = ()
@@ -208,7 +215,8 @@ class Client:
         headers = (*self._headers, *extra, ("Accept", call.accept))
         if body:
             headers = (*headers, ("Content-Type", call.content_type))
-        return Request(call.method, call.target, headers, body, identity)
+        longest = LONGEST_LIST if call.is_about_many else LONGEST_OBJECT
+        return Request(call.method, call.target, headers, body, identity, longest)
 
     def _what(self, call: Call) -> str:
         return f"{self.name}: {call}"
@@ -269,15 +277,17 @@ def connect(
     )
 
 
-def _unpacked(answer: Answer, what: str) -> Answer:
+def _unpacked(answer: Answer, what: str, longest: int) -> Answer:
     """Undo the compression that API servers give to long lists."""
     unpacking = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
     try:
-        body = unpacking.decompress(answer.body, LONGEST_ANSWER)
+        body = unpacking.decompress(answer.body, longest)
     except zlib.error as error:
         raise errors.ServerFailure(f"{what}: the answer cannot be unpacked: {error}") from error
+    if unpacking.unconsumed_tail:
+        raise errors.TooLong(f"{what}: the answer unpacks to more than {longest} bytes")
     if not unpacking.eof:
-        raise errors.ServerFailure(f"{what}: the answer was cut short, or is far too long")
+        raise errors.ServerFailure(f"{what}: the answer was cut short")
     return replace(answer, body=body)
 
 

@@ -11,6 +11,7 @@ import orjson
 import yaml
 
 from jobferry.errors import BadInput
+from jobferry.kube.command import Command
 from jobferry.kube.material import Material, one_line
 
 try:
@@ -38,8 +39,8 @@ class Policy:
     files: Path | None = Path("/")
     """The folder that files must be in; None: no files."""
 
-    programs: frozenset[str] | None = None
-    """The exec plugins, by name or by absolute path; None: any."""
+    programs: frozenset[Command] | None = None
+    """The exec plugins, with all that they may be told; None: any, with anything."""
 
     def refusal_to_read(self, file: Path) -> str | None:
         """Say why a file may not be read, if so; what counts is where links lead."""
@@ -48,10 +49,6 @@ class Policy:
         if not Path(os.path.realpath(file)).is_relative_to(os.path.realpath(self.files)):
             return f"refused: not in the folder {self.files}"
         return None
-
-    def may_run(self, program: str) -> bool:
-        """Whether this exec plugin may be run."""
-        return self.programs is None or program in self.programs
 
 
 ANYTHING = Policy()

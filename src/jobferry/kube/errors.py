@@ -14,7 +14,8 @@ Error
 │   └── ServerFailure        5xx  (Transient)
 ├── Unreachable              no answer: connection, DNS, proxy (Transient)
 │   ├── Untrusted            the server's certificate, or ours, was refused
-│   └── Timeout              nothing within the time we gave; also what the server calls a timeout
+│   ├── Timeout              nothing within the time we gave; also what the server calls a timeout
+│   └── TooLong              more than any API server sends: we hung up
 └── …
 """
 
@@ -152,6 +153,15 @@ class Timeout(Unreachable):
     hint = "The API server is slow or frozen, or something between drops packets."
 
 
+class TooLong(Unreachable):
+    """More came than any API server sends, and we hung up; whether the request was carried out is not known."""
+
+    hint = "Check that an API server answers there; none has objects of this size."
+
+
+MOST_WORDS = 4096
+"""How much is repeated of what a server says: it goes into logs, events and the status of objects."""
+
 _BY_REASON: dict[str, type[ApiError]] = {
     "AlreadyExists": AlreadyExists,
     "Expired": Expired,
@@ -183,7 +193,7 @@ def from_status(
 ) -> ApiError | Timeout:
     """Make the error that a Status object stands for; `what` says what was asked, and of whom."""
     code, reason = int(status.get("code") or 0), str(status.get("reason") or "")
-    words = _one_line(str(status.get("message") or reason or "no reason given"))
+    words = _one_line(str(status.get("message") or reason or "no reason given")[:MOST_WORDS])
     message = f"{what}: {words}"
     if reason == "Timeout":
         return Timeout(message)

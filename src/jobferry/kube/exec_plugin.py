@@ -6,7 +6,6 @@ most of them ask a server of their own, and what fails now may work in a minute.
 
 import base64
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -32,8 +31,7 @@ RENEW_BEFORE: Seconds = 30.0
 _LONGEST = 300
 """Characters of a plugin's own words in a message."""
 
-_STEERING = re.compile(r"PATH$|LD_|DYLD_")
-"""Variables by which the name of an allowed program would stand for another."""
+_ALLOW = "the setting execPlugins must hold the whole command line, with its variables before the program"
 
 _GROUP = "client.authentication.k8s.io"
 _VERSIONS = (f"{_GROUP}/v1", f"{_GROUP}/v1beta1")
@@ -175,12 +173,17 @@ def plugin_from(
     spec: dict[str, Any] = {"interactive": False}
     if node["provideClusterInfo"].flag():
         spec["cluster"] = _cluster_info(server, cluster_config)
+    else:
+        cluster_config = None
     info = {"kind": "ExecCredential", "apiVersion": version, "spec": spec}
+    command, arguments = _command(node["command"]), node["args"].texts()
+    variables = _environ(node["env"])
+    _refuse_other(node, command, arguments, variables, cluster_config)
     return Plugin(
         place=one_line(node.place),
-        command=_command(node["command"]),
-        arguments=node["args"].texts(),
-        environ={**environ, **_environ(node["env"]), "KUBERNETES_EXEC_INFO": _json(info, node)},
+        command=command,
+        arguments=arguments,
+        environ={**environ, **variables, "KUBERNETES_EXEC_INFO": _json(info, node)},
         api_version=version,
         install_hint=one_line(node["installHint"].text()),
     )
@@ -208,12 +211,37 @@ def _command(node: Node) -> str:
     text = node.text()
     if not text:
         raise node.wrong("not set")
-    command = str(node.resolve(text)) if os.sep in text else text
-    if not node.source.policy.may_run(command):
-        raise node.wrong(
-            f"refused: {command!r} is not one of the exec plugins that are allowed"
+    return str(node.resolve(text)) if os.sep in text else text
+
+
+def _refuse_other(
+    node: Node,
+    command: str,
+    arguments: tuple[str, ...],
+    variables: Mapping[str, str],
+    cluster_config: Node | None,
+) -> None:
+    """Refuse a plugin unless all that it is told is allowed: any of it may make it something else."""
+    allowed = node.source.policy.programs
+    if allowed is None:
+        return
+    known = [each for each in allowed if each.program == command]
+    if not known:
+        raise node["command"].wrong(
+            f"refused: {command!r} is not one of the exec plugins that are allowed; {_ALLOW}"
         )
-    return command
+    known = [each for each in known if each.takes(arguments)]
+    if not known:
+        raise node["args"].wrong(
+            f"refused: {command!r} is allowed, but not with these {len(arguments)} arguments; {_ALLOW}"
+        )
+    if not any(each.has(variables) for each in known):
+        given = f"the variables {', '.join(sorted(variables))}" if variables else "no variables"
+        raise node["env"].wrong(
+            f"refused: {command!r} is allowed with these arguments, but not with {given}; {_ALLOW}"
+        )
+    if cluster_config is not None and cluster_config.value is not None:
+        raise cluster_config.wrong("refused: what it tells the exec plugin cannot be allowed")
 
 
 def _environ(node: Node) -> dict[str, str]:
@@ -222,8 +250,6 @@ def _environ(node: Node) -> dict[str, str]:
         name = item["name"].text()
         if not name or "=" in name:
             raise item["name"].wrong("not the name of a variable")
-        if node.source.policy.programs is not None and _STEERING.match(name):
-            raise item["name"].wrong(f"refused: {name} decides which program is run")
         variables[name] = item["value"].text()
     return variables
 

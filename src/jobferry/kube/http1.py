@@ -24,14 +24,20 @@ PACE: Seconds = 0.005
 """A stream of which more came within this time is left alone for as long: reading it costs far more than what
 is in it, and what comes meanwhile is taken together. One that is quieter is read at once."""
 
+MOST_BESIDES = 1 << 18
+"""Bytes that may come in a row without any of a body among them: heads, announcements, trailers."""
+
+WEIGHT = 64
+"""Bytes that a part of a body takes besides its own: it may come in very many parts."""
+
 INFORMATIONAL = 200
 """Codes below it announce an answer; they are none."""
 
 
 class Reply:
-    """The answer to one request, as far as it has come in."""
+    """The answer to one request, as far as it has come in; who wants all of it gets no more than `longest`."""
 
-    def __init__(self, resume: Callable[[], None]) -> None:
+    def __init__(self, resume: Callable[[], None], longest: int) -> None:
         self.code = 0
         self.headers: dict[str, str] = {}
         self.has_head = False
@@ -42,6 +48,8 @@ class Reply:
         self._resume = resume
         self._waiter: asyncio.Future[None] | None = None
         self._wants_all = False
+        self._longest = longest
+        self._weight = 0
 
     async def head(self) -> None:
         """Wait for the code and the headers."""
@@ -71,12 +79,21 @@ class Reply:
         """Whether the peer should wait until somebody has read."""
         return self.size > HIGH_WATER and self.is_stream
 
+    def check_length(self) -> None:
+        """Raise `errors.TooLong` if what is announced is too much for who wants all of it."""
+        announced = self.headers.get("content-length", "")
+        if self._wants_all and announced.isdecimal() and int(announced) > self._longest:
+            raise self._too_long()
+
     def add(self, chunk: bytes) -> None:
-        """Take in a part of the body."""
+        """Take in a part of the body; raises `errors.TooLong`."""
         self._chunks.append(chunk)
         self.size += len(chunk)
+        self._weight += len(chunk) + WEIGHT
         if not self._wants_all:
             self.wake()
+        elif self._weight > self._longest + WEIGHT:
+            raise self._too_long()
 
     def complete(self) -> None:
         """Take note that nothing more will come."""
@@ -92,6 +109,10 @@ class Reply:
         """Let whoever waits look again."""
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
+
+    def _too_long(self) -> errors.TooLong:
+        self._chunks.clear()
+        return errors.TooLong(f"the answer is longer than {self._longest} bytes")
 
     async def _more(self) -> None:
         if self._error is not None:
@@ -128,6 +149,7 @@ class Connection(asyncio.Protocol):
         self._parser = httptools.HttpResponseParser(self)
         self._reply: Reply | None = None
         self._ends_with_connection = False
+        self._besides = 0
         self._end: Error = errors.Unreachable("the connection was already closed")
 
     @property
@@ -139,7 +161,8 @@ class Connection(asyncio.Protocol):
     def ask(self, request: Request) -> Reply:
         """Send a request; its reply fills up as the answer comes in."""
         data = encode(request, self._host, self._prefix)
-        self._reply = reply = Reply(self._resume)
+        self._reply = reply = Reply(self._resume, request.longest)
+        self._besides = 0
         if self._transport is None or not self.is_open:
             reply.fail(self._end)
         elif not self._transport.is_closing():  # else its loss is on the way, and says why
@@ -166,11 +189,13 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Parse what came; the parser calls the methods below."""
+        self._besides += len(data)
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
-            self._fail(errors.Unreachable(f"the server does not speak HTTP/1.1: {error}"))
-            self.close()
+            self._hang_up(errors.Unreachable(f"the server does not speak HTTP/1.1: {error}"))
+        if self._besides > MOST_BESIDES and self._reply is not None:
+            self._hang_up(errors.TooLong(f"more than {MOST_BESIDES} bytes came without a body"))
         if self._reply is not None and self._reply.is_stream:
             self._pause()
 
@@ -192,8 +217,8 @@ class Connection(asyncio.Protocol):
             self.close()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Keep one header."""
-        if self._reply is not None:
+        """Keep one header; what comes after the body is for nobody."""
+        if self._reply is not None and not self._reply.has_head:
             self._reply.headers[name.decode("latin-1").lower()] = value.decode("latin-1")
 
     def on_headers_complete(self) -> None:
@@ -209,12 +234,21 @@ class Connection(asyncio.Protocol):
             self._ends_with_connection = not (
                 reply.headers.keys() & {"content-length", "transfer-encoding"}
             )
+            self._besides = 0
             reply.wake()
+            try:
+                reply.check_length()
+            except errors.TooLong as error:
+                self._hang_up(error)
 
     def on_body(self, body: bytes) -> None:
         """Pass on a part of the body."""
+        self._besides = 0
         if self._reply is not None:
-            self._reply.add(body)
+            try:
+                self._reply.add(body)
+            except errors.TooLong as error:
+                self._hang_up(error)
 
     def on_message_complete(self) -> None:
         """Finish the exchange; the connection may serve the next one."""
@@ -227,6 +261,10 @@ class Connection(asyncio.Protocol):
             self._resume()  # the next answer is not to wait for the reader of this one
         else:
             self.close()
+
+    def _hang_up(self, error: Error) -> None:
+        self._fail(error)
+        self.close()
 
     def _fail(self, error: Error) -> None:
         reply, self._reply = self._reply, None

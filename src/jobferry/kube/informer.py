@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Generic
+from typing import Generic, NamedTuple
 
 import msgspec
 import orjson
@@ -20,7 +20,7 @@ from jobferry.kube import calls, errors, items, watch
 from jobferry.kube.cache import Cache, Change, Index
 from jobferry.kube.calls import Scope, Start
 from jobferry.kube.client import Client
-from jobferry.kube.items import H, Item, Json, Key
+from jobferry.kube.items import H, Head, Item, Json, Key
 from jobferry.kube.watch import Event, Watching
 from jobferry.objects import Obj, labels
 from jobferry.runtime.backoff import Backoff
@@ -32,6 +32,8 @@ BACKOFF = Backoff(first=0.05, cap=10.0)
 """A restarted API server is back in seconds; one that is away for long costs a request every ten."""
 
 _log = log.get(__name__)
+
+_ANY = msgspec.json.Decoder(Head)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,9 @@ class Informer(Generic[H]):
         watching: Watching = WATCHING,
     ) -> None:
         self.synced = asyncio.Event()
+        self.skipped = 0
+        """How often an object came that makes no sense."""
+
         self._client = client
         self._scope = scope
         self._head = msgspec.json.Decoder(head)
@@ -236,26 +241,24 @@ class Informer(Generic[H]):
                 found, collecting.found = collecting.found, {}
                 self._replace(list(found.values()), mark.version)
             return
-        head = self._head.decode(event.object)
-        key = items.key(head)
-        collecting.found.pop(key, None)
-        if event.type != "DELETED" and self._is_wanted(head):
-            collecting.found[key] = self._item(head, event.object)
+        seen = self._see(event.object)
+        collecting.found.pop(seen.key, None)
+        if event.type != "DELETED" and seen.item is not None:
+            collecting.found[seen.key] = seen.item
 
     def _apply(self, event: Event) -> None:
         """Take in one change."""
         if event.type == "BOOKMARK":
             self._reach(items.bookmark(event.object).version)
             return
-        head = self._head.decode(event.object)
-        version = int(head.metadata.resource_version)
-        self._reach(version)
+        seen = self._see(event.object)
+        self._reach(seen.version)
         if event.type == "DELETED":
-            self._cache.forget_gone(head.metadata.uid)
-        if event.type != "DELETED" and self._is_wanted(head):
-            self._tell(self._cache.put(self._item(head, event.object)))
+            self._cache.forget_gone(seen.uid)
+        if event.type != "DELETED" and seen.item is not None:
+            self._tell(self._cache.put(seen.item))
         else:
-            self._tell(self._cache.remove(items.key(head), version))
+            self._tell(self._cache.remove(seen.key, seen.version))
 
     async def _list(self) -> None:
         """Read all there is, page by page."""
@@ -272,9 +275,9 @@ class Informer(Generic[H]):
                 continue
             part = items.page(answer.body)
             for raw in part.items:
-                head = self._head.decode(raw)
-                if self._is_wanted(head):
-                    found.append(self._item(head, raw))
+                seen = self._see(raw)
+                if seen.item is not None:
+                    found.append(seen.item)
             resume = part.resume
             if not resume:
                 break
@@ -292,11 +295,43 @@ class Informer(Generic[H]):
         if (is_following, trouble) != (self._is_following, self._trouble):
             self._is_following, self._trouble = is_following, trouble
             for listener in self._link_listeners:
-                listener(self.freshness())
+                try:
+                    listener(self.freshness())
+                except Exception as error:  # noqa: BLE001 (as for objects)
+                    self._log.failure("A listener to the link failed", error)
 
     def _reach(self, version: int) -> None:
         self._version = version
         self._since = str(version)
+
+    def _see(self, raw: Json) -> "_Seen[H]":
+        """Read an object, and keep of it what is wanted; raises `msgspec.DecodeError` for what has no name.
+
+        One that makes no sense, to us or to whoever chose what is kept, keeps us from no other; what was known of
+        it stays.
+        """
+        try:
+            head = self._head.decode(raw)
+            version = int(head.metadata.resource_version)
+            item = self._item(head, raw) if self._is_wanted(head) else None
+        except Exception as error:  # noqa: BLE001 (objects are written by anybody)
+            seen = self._recall(raw)
+            self.skipped += 1
+            told = f"{type(error).__name__}: {error}"
+            self._log.warning("Object skipped", error=told, key=seen.key, skipped=self.skipped)
+            return seen
+        return _Seen(items.key(head), head.metadata.uid, version, item)
+
+    def _recall(self, raw: Json) -> "_Seen[H]":
+        """Read no more of an object than who it is; the rest is what was known."""
+        head = _ANY.decode(raw)
+        key, uid = items.key(head), head.metadata.uid
+        try:
+            version = int(head.metadata.resource_version)
+        except ValueError as error:
+            raise msgspec.ValidationError(f"{key}: its resourceVersion is no number") from error
+        known = self._cache.get(key)
+        return _Seen(key, uid, version, known if known and known.uid == uid else None)
 
     def _item(self, head: H, raw: Json) -> Item[H]:
         body = items.body(head, raw)
@@ -316,6 +351,15 @@ class Informer(Generic[H]):
             listener(change)
         except Exception as error:  # noqa: BLE001 (objects are written by anybody)
             self._log.failure("A listener failed", error, key=str(change.item.key))
+
+
+class _Seen(NamedTuple, Generic[H]):
+    """Who an object is, at which version, and what is kept of it."""
+
+    key: Key
+    uid: str
+    version: int
+    item: Item[H] | None
 
 
 class _Collecting(Generic[H]):

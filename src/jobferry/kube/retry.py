@@ -56,5 +56,6 @@ def pause_after(
 
 
 def _may_pass(error: errors.Unreachable) -> bool:
-    # A wrong certificate stays wrong, and whoever waited out one timeout should not wait out four.
-    return not isinstance(error, errors.Untrusted | errors.Timeout)
+    # A wrong certificate stays wrong, whoever waited out one timeout should not wait out four, and what was
+    # too long is no shorter the next time.
+    return not isinstance(error, errors.Untrusted | errors.Timeout | errors.TooLong)

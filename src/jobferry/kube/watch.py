@@ -10,7 +10,7 @@ from jobferry.clock import Clock, Seconds
 from jobferry.kube import calls, errors
 from jobferry.kube.calls import Scope, Start
 from jobferry.kube.client import Client
-from jobferry.kube.wire import Stream
+from jobferry.kube.wire import LONGEST_OBJECT, Stream
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,12 +65,32 @@ async def batches(
     async with client.stream(calls.watch(scope, since, timeout=lasts)) as stream:
         with _Watchdog(stream, watching.silence, client.clock, what) as watchdog:
             yield []
-            rest = b""
+            splitter = Splitter(what)
             while data := await stream.read():
                 watchdog.hear()
-                *lines, rest = (rest + data).split(b"\n")
-                if lines:
+                if lines := splitter.feed(data):
                     yield list(_decode(lines, what))
+
+
+class Splitter:
+    """Puts lines together of what comes in, in whichever pieces, and each byte is looked at once."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._rest = bytearray()
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """Return the lines that have come to their end; raises `errors.TooLong` for one that does not."""
+        first, newline, more = data.partition(b"\n")
+        self._rest += first
+        if len(self._rest) > LONGEST_OBJECT:
+            raise errors.TooLong(f"{self._what}: an event longer than {LONGEST_OBJECT} bytes")
+        if not newline:
+            return []
+        whole = bytes(self._rest)
+        *lines, rest = more.split(b"\n")
+        self._rest = bytearray(rest)
+        return [whole, *lines]
 
 
 class _Watchdog:

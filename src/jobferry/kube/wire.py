@@ -12,6 +12,12 @@ from jobferry.clock import Seconds
 from jobferry.kube.access import ANONYMOUS, Identity
 from jobferry.kube.errors import Unreachable
 
+LONGEST_LIST = 128 << 20
+"""Bytes of a page of a list, unpacked: a quarter of a megabyte for each of 500 objects."""
+
+LONGEST_OBJECT = 16 << 20
+"""Bytes of one object or event: etcd takes 1.5 MiB, as protobuf, an API server 3 MiB of JSON."""
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -24,6 +30,8 @@ class Request:
     headers: tuple[tuple[str, str], ...] = ()
     body: bytes = b""
     identity: Identity = ANONYMOUS
+    longest: int = LONGEST_LIST
+    """Bytes that the body of a whole answer may have."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,25 @@
-"""The demand of pods and Jobs: what the scheduler will reserve for them, resource by resource."""
+"""The demand of pods and Jobs: what the scheduler will reserve for them, resource by resource.
 
-from collections.abc import Iterable, Mapping
+An API server lets anybody ask for 1e1500 CPUs, or for a number of a million digits. Whoever does gets a demand
+that no cluster meets, and nobody's time: beyond `MOST` there is no counting.
+"""
+
+from collections.abc import Mapping
 
 from jobferry.objects import Obj, quantities
-from jobferry.objects.quantities import Quantity
+from jobferry.objects.quantities import ZERO, BadQuantity, Quantity
 
 Demand = dict[str, Quantity]
 """How much of each resource is needed."""
 
+MOST = Quantity(2**63 - 1)
+"""What stands for all that is more than this, and for what cannot be read: schedulers count no further."""
+
 
 def of_job(job: Obj) -> Demand:
     """Return what the pods that a Job still has to run side by side need together."""
-    return times(of_pod(job["spec"]["template"]["spec"]), pods_of_job(job))
+    demand = times(of_pod(job["spec"]["template"]["spec"]), pods_of_job(job))
+    return {name: min(quantity, MOST) for name, quantity in demand.items()}
 
 
 def pods_of_job(job: Obj) -> int:
@@ -49,15 +57,20 @@ def _of_containers(spec: Obj) -> Demand:
 
     Init containers run one by one, each beside the sidecars that were started before it.
     """
-    running = _sum(_requests(container) for container in spec.get("containers") or ())
+    running: Demand = {}
+    for container in spec.get("containers") or ():
+        _add_to(running, _requests(container))
     sidecars: Demand = {}
     peak: Demand = {}
     for container in spec.get("initContainers") or ():
-        beside = add(sidecars, _requests(container))
-        peak = _larger(peak, beside)
+        own = _requests(container)
+        # What it does not ask for itself is no more than the sidecars have in the end.
+        beside = {name: sidecars.get(name, ZERO) + amount for name, amount in own.items()}
+        peak.update(_larger(beside, {name: peak[name] for name in beside if name in peak}))
         if container.get("restartPolicy") == "Always":
-            sidecars = beside
-    return _larger(add(running, sidecars), peak)
+            sidecars.update(beside)
+    _add_to(running, sidecars)
+    return _larger(running, peak)
 
 
 def _of_pod_level(resources: Obj, of_containers: Demand) -> Demand:
@@ -86,14 +99,20 @@ def _requests(container: Obj) -> Demand:
 
 
 def _quantities(amounts: Obj | None) -> Demand:
-    return {name: quantities.parse(amount) for name, amount in (amounts or {}).items()}
+    return {name: _quantity(amount) for name, amount in (amounts or {}).items()}
 
 
-def _sum(demands: Iterable[Demand]) -> Demand:
-    total: Demand = {}
-    for demand in demands:
-        total = add(total, demand)
-    return total
+def _quantity(amount: str | float | None) -> Quantity:
+    try:
+        return min(quantities.parse(amount), MOST)
+    except BadQuantity:
+        return MOST
+
+
+def _add_to(demand: Demand, more: Demand) -> None:
+    """Add in place: there may be thousands of containers, each with names of its own."""
+    for name, quantity in more.items():
+        demand[name] = demand[name] + quantity if name in demand else quantity
 
 
 def _larger(one: Demand, other: Demand) -> Demand:

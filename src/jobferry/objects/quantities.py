@@ -76,8 +76,10 @@ class Quantity:
     def __post_init__(self) -> None:
         unscaled, scale = self.unscaled, self.scale if self.unscaled else 0
         # Factors of ten belong to the scale: so each amount has exactly one form.
-        while unscaled and unscaled % 10 == 0:
-            unscaled, scale = unscaled // 10, scale + 1
+        if unscaled and unscaled % 10 == 0:
+            digits = str(unscaled)
+            significant = digits.rstrip("0")
+            unscaled, scale = int(significant), scale + len(digits) - len(significant)
         object.__setattr__(self, "unscaled", unscaled)
         object.__setattr__(self, "scale", scale)
 

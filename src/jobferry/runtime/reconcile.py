@@ -1,6 +1,8 @@
 """The reconcile loop: takes keys from a queue, has each brought in order, tries again what failed.
 
-A reconciler gets a key, reads the world and returns an outcome; it never sees what happened.
+A reconciler gets a key, reads the world and returns an outcome; it never sees what happened. A key that
+failed comes again, after ever longer waits, until it succeeds: what is wrong now, whoever made it so, may be
+right later, and nobody else would look.
 """
 
 import asyncio
@@ -11,7 +13,6 @@ from typing import Generic, TypeVar
 
 from jobferry import log
 from jobferry.clock import Seconds
-from jobferry.errors import BadInput, Error
 from jobferry.runtime.backoff import Failures
 from jobferry.runtime.workqueue import Closed, WorkQueue
 
@@ -37,10 +38,6 @@ Outcome = Done | Again
 Reconciler = Callable[[K], Awaitable[Outcome]]
 
 
-class Terminal(Error):
-    """Trying again does not help until the key changes."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stats:
     """How many passes ended in which way, since the start."""
@@ -48,7 +45,6 @@ class Stats:
     done: int
     again: int
     error: int
-    terminal: int
 
 
 class Loop(Generic[K]):
@@ -69,7 +65,7 @@ class Loop(Generic[K]):
         self._failures = failures
         self._workers = workers
         self._passes = itertools.count(1)
-        self._counts = {"done": 0, "again": 0, "error": 0, "terminal": 0}
+        self._counts = {"done": 0, "again": 0, "error": 0}
 
     async def run(self) -> None:
         """Work until cancelled, or until the queue is closed."""
@@ -115,11 +111,7 @@ class Loop(Generic[K]):
             self._counts["done"] += 1
 
     def _failed(self, key: K, error: BaseException) -> None:
-        if isinstance(error, Terminal | BadInput):
-            self._counts["terminal"] += 1
-            self._failures.forget(key)
-            _log.failure("Pass failed for good", error)
-            return
+        """Try again later, whatever it is: nothing but success ends a key, or its work would be left undone."""
         self._counts["error"] += 1
         delay = max(self._failures.delay(key), _wanted_delay(error))
         self._queue.add_after(key, delay)

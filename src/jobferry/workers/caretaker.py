@@ -35,6 +35,14 @@ class Counts(NamedTuple):
     active: int
 
 
+class Load(NamedTuple):
+    """How many unfinished workloads of one dispatcher are placed on a worker."""
+
+    active: int
+    hidden: int = 0
+    """Of these, how many are in namespaces out of sight."""
+
+
 class Caretaker:
     """Keeps the Worker objects of one dispatcher; `load` counts its unfinished workloads on each."""
 
@@ -46,7 +54,7 @@ class Caretaker:
         dispatcher: str,
         selector: Callable[[str], str],
         patience: Seconds,
-        load: Callable[[str], int],
+        load: Callable[[str], Load],
         tell: Tell,
     ) -> None:
         self._hub = hub
@@ -128,7 +136,7 @@ class Caretaker:
     def _actual(self, item: Item[WorkerHead], link: Link) -> Counts:
         """Count; until the worker was reached, what was seen before we started counts."""
         known = status.mirrors(_status(item), self._dispatcher)
-        return Counts(link.mirrors if link.connection else known, self._load(link.name))
+        return Counts(link.mirrors if link.connection else known, self._load(link.name).active)
 
     # The finalizer
 
@@ -143,6 +151,8 @@ class Caretaker:
         return removal.hold(
             link.state,
             load=counts.active,
+            hidden=self._load(link.name).hidden,
+            unseen=removal.unseen(link),
             has_mirrors=counts.mirrors > 0 and removal.has_mirrors(link),
             lost_for=(now - seen.lost_since).total_seconds() if seen.lost_since else 0.0,
             patience=self._patience,

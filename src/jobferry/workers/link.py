@@ -1,7 +1,7 @@
 """The connection to one worker: keeps it up, and holds the copy of our mirrors there."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -13,17 +13,16 @@ from jobferry.errors import BadInput, Error
 from jobferry.kube import errors
 from jobferry.kube.access import Access
 from jobferry.kube.cache import Change
-from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client, Reach, connect
-from jobferry.kube.informer import Freshness, Informer
+from jobferry.kube.informer import Freshness
 from jobferry.kube.observed import Observe
-from jobferry.kube.resources import JOBS
 from jobferry.runtime import supervise
 from jobferry.runtime.backoff import Backoff
 from jobferry.runtime.inflight import Inflight
 from jobferry.workers import cluster, source
 from jobferry.workers.badge import Badge
 from jobferry.workers.cluster import UNKNOWN, Cluster
+from jobferry.workers.copies import Copy
 from jobferry.workers.mirrors import MirrorHead
 from jobferry.workers.resource import Spec
 
@@ -48,13 +47,16 @@ class State:
     lost_since: datetime | None = None
     """Since when we have missed it; None while it is up, and until the first try has failed."""
 
+    watched: frozenset[str] | None = None
+    """The namespaces that were in sight when it was last up; None: all."""
+
 
 @dataclass(frozen=True, slots=True)
 class Connection:
     """What is there while, and after, a worker was reached."""
 
     client: Client
-    mirrors: Informer[MirrorHead]
+    mirrors: Copy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,8 +156,8 @@ class Link:
         self, client: Client, access: Access, badge: Badge, found: Cluster
     ) -> None:
         """Keep the copy of our mirrors, until our credentials are refused or lead elsewhere."""
-        scope = Scope(resource=JOBS, labels=self._common.selector(self.name))
-        new = Connection(client, Informer(client, scope, MirrorHead))
+        selector, only = self._common.selector(self.name), self.spec.namespaces.only
+        new = Connection(client, Copy(client, selector, only))
 
         def note(link: Freshness) -> None:
             if link.trouble is not None:
@@ -212,7 +214,20 @@ class Link:
 
     def _rise(self, found: Cluster) -> None:
         self._missed_since = None
-        self._set(State(is_up=True, reason="Connected", message="Connected.", cluster=found))
+        assert self.connection is not None  # noqa: S101 (only one that was taken in can be up)
+        mirrors = self.connection.mirrors
+        reason, message = "Connected", "Connected."
+        if unseen := mirrors.unseen:
+            reason, message = "NamespacesUnseen", f"Connected, but not in: {_listed(unseen)}"
+        self._set(
+            State(
+                is_up=True,
+                reason=reason,
+                message=message,
+                cluster=found,
+                watched=mirrors.watched,
+            )
+        )
 
     def _warn(self, message: str | None) -> None:
         """Say of a worker that is up what is wrong nevertheless."""
@@ -246,3 +261,8 @@ class Link:
 
 class Moved(Error):
     """A kubeconfig is good, but for another server or cluster."""
+
+
+def _listed(unseen: Mapping[str, str]) -> str:
+    """Name the namespaces that are out of sight, and why."""
+    return "; ".join(f"{namespace}: {why}" for namespace, why in unseen.items())

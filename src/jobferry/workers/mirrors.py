@@ -29,7 +29,7 @@ class Condition(msgspec.Struct, frozen=True, gc=False):
 class Status(msgspec.Struct, frozen=True, gc=False):
     """How far a Job has got."""
 
-    conditions: list[Condition] = []
+    conditions: tuple[Condition, ...] = ()
 
     @property
     def has_ended(self) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 
+from jobferry import log
 from jobferry.clock import Seconds
 from jobferry.core import marks, view
 from jobferry.kube.cache import Change
@@ -17,14 +18,16 @@ from jobferry.runtime.backoff import Backoff, Failures
 from jobferry.runtime.reconcile import DONE, Loop, Outcome
 from jobferry.runtime.workqueue import WorkQueue
 from jobferry.workers import roster, secrets, status
-from jobferry.workers.caretaker import COUNT_EVERY, Caretaker
+from jobferry.workers.caretaker import COUNT_EVERY, Caretaker, Load
 from jobferry.workers.link import Common, Link
 from jobferry.workers.mirrors import MirrorHead
-from jobferry.workers.resource import WORKERS, WorkerHead
+from jobferry.workers.resource import WORKERS, Spec, WorkerHead
 from jobferry.workers.roster import Roster
 from jobferry.workers.source import Rules
 
 AT_A_TIME = 8
+
+_log = log.get(__name__)
 
 
 class Workers:
@@ -45,7 +48,7 @@ class Workers:
         rules: Rules,
         reach: Reach,
         observe: Observe,
-        load: Callable[[str], int],
+        load: Callable[[str], Load],
         tell: Tell,
         may_write: Callable[[], bool],
         on_mirror: Callable[[str, Change[MirrorHead]], None],
@@ -92,6 +95,7 @@ class Workers:
         async with supervise.tasks("workers", clock=self._clock) as self._tasks:
             self._tasks.start("objects", self.objects.run)
             await self.objects.synced.wait()
+            self._warn_of_none()
             await loop.run()
 
     def look_at_all(self) -> None:
@@ -119,6 +123,12 @@ class Workers:
         if roster.is_news(change):
             self._look_round()
         self._queue.add(change.item.key.name)
+        if change.after is None:
+            self._warn_of_none()
+
+    def _warn_of_none(self) -> None:
+        if not len(self.objects):
+            _log.warning("There is no Worker: Jobs wait until there is one")
 
     def _note_state(self, name: str) -> None:
         self._look_round()
@@ -145,9 +155,7 @@ class Workers:
     async def _reconcile(self, name: str) -> Outcome:
         item = self.objects.get(Key("", name))
         known = self.link(name)
-        if known is not None and (
-            item is None or known.spec.kubeconfig != item.head.spec.kubeconfig
-        ):
+        if known is not None and (item is None or _leads_elsewhere(known.spec, item.head.spec)):
             await self._stop(name)
         if item is None:
             self._caretaker.forget(name)
@@ -184,3 +192,9 @@ class Workers:
             forget = partial(self._followed.discard, namespace)
             name = f"secrets of {namespace}"
             self._tasks.start(name, run, on_failure=lambda _: forget())
+
+
+def _leads_elsewhere(old: Spec, new: Spec) -> bool:
+    """Tell whether a link must begin anew: with another kubeconfig, or to see other namespaces."""
+    was, now = old.namespaces.only, new.namespaces.only
+    return old.kubeconfig != new.kubeconfig or {*was} != {*now}

@@ -1,22 +1,35 @@
 """When a Worker that somebody deleted may go: once nothing of ours is left on its cluster."""
 
+from collections.abc import Collection
+
 from jobferry.clock import Seconds
 from jobferry.core import marks
 from jobferry.core.marks import Standing
-from jobferry.kube.calls import Scope
-from jobferry.kube.resources import JOBS
 from jobferry.objects import Obj
+from jobferry.workers import copies
 from jobferry.workers.link import Link, State
 
 
 def hold(
-    state: State, *, load: int, has_mirrors: bool, lost_for: Seconds, patience: Seconds
+    state: State,
+    *,
+    load: int,
+    hidden: int,
+    unseen: Collection[str],
+    has_mirrors: bool,
+    lost_for: Seconds,
+    patience: Seconds,
 ) -> str | None:
     """Say what a Worker waits for before it can go; None: for nothing.
 
     A cluster out of reach is waited for as long as there is work to be moved away from it; and if it may
-    hold only what is finished, as long as lost workers are waited for in general.
+    hold only what is finished, as long as lost workers are waited for in general. In namespaces that are
+    `unseen` there may be anything; what is `hidden`, in one that is not watched any more, may run there.
     """
+    if state.is_up and unseen:
+        return f"waits until namespaces can be looked into: {', '.join(unseen)}"
+    if state.is_up and hidden:
+        return f"waits for {hidden} workloads in namespaces that are not watched there"
     if state.is_up:
         return "waits until its mirrors are gone" if has_mirrors else None
     if state.lost_since is None:
@@ -35,12 +48,21 @@ def has_mirrors(link: Link) -> bool:
     return any(is_mirror(item.object()) for item in link.connection.mirrors)
 
 
+def unseen(link: Link) -> list[str]:
+    """Name the namespaces to be watched on a worker that are out of sight."""
+    seen = link.state.watched
+    return [] if seen is None else sorted({*link.spec.namespaces.only} - seen)
+
+
 async def is_clear(link: Link, selector: str) -> bool:
     """Ask the cluster itself whether no mirror of ours is left there or just being made."""
     if link.connection is None or link.inflight.stats().in_flight:
         return False
-    listed = await link.connection.client.list(Scope(resource=JOBS, labels=selector))
-    return not any(map(is_mirror, listed.items))
+    for scope in copies.scopes(selector, link.spec.namespaces.only):
+        listed = await link.connection.client.list(scope)
+        if any(map(is_mirror, listed.items)):
+            return False
+    return True
 
 
 def is_mirror(obj: Obj) -> bool:

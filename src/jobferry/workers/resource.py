@@ -31,9 +31,13 @@ class Kubeconfig(msgspec.Struct, frozen=True, gc=False):
 
 
 class Namespaces(msgspec.Struct, frozen=True, gc=False):
-    """What to do about namespaces that the worker lacks."""
+    """Which namespaces go to the worker, and what to do about those that it lacks."""
 
     create: bool = False
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
+    """Where we have rights; empty: everywhere."""
 
 
 class Spec(msgspec.Struct, frozen=True, gc=False, rename="camel"):

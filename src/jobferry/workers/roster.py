@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from jobferry.core import view
+from jobferry.core.bounds import Bounds
 from jobferry.kube.cache import Change
 from jobferry.kube.items import Item
 from jobferry.objects import quantities
@@ -63,7 +64,7 @@ class Roster:
         self._is_cut_off = view.are_most(lost, len(states))
 
     def _entry(self, item: Item[WorkerHead], state: State) -> _Entry:
-        name, head = item.key.name, item.head
+        name, head, spaces = item.key.name, item.head, item.head.spec.namespaces
         capacity = _capacity(head.spec)
         seen = view.Worker(
             name=name,
@@ -76,8 +77,10 @@ class Roster:
             counts_late=state.cluster.counts_late,
             max_load=head.spec.max_mirrors,
             capacity={} if isinstance(capacity, str) else capacity,
+            bounds=Bounds(spaces.allow, spaces.deny),
+            watched=_watched(spaces.only, state),
         )
-        return _Entry(seen, head.metadata.labels, head.spec.namespaces.create)
+        return _Entry(seen, head.metadata.labels, spaces.create)
 
     def _lost_since(self, state: State) -> datetime | None:
         """Return since when a worker counts as lost: anew, if we had lost most of them meanwhile."""
@@ -111,6 +114,13 @@ def _capacity(spec: Spec) -> dict[str, Quantity] | str:
         return {name: quantities.parse(amount) for name, amount in spec.capacity.items()}
     except quantities.BadQuantity as error:
         return f"its capacity makes no sense: {error}"
+
+
+def _watched(only: tuple[str, ...], state: State) -> frozenset[str] | None:
+    """Return the namespaces that are to be seen, and are: a link may not yet, or not any more, be as it should."""
+    if not only:
+        return state.watched
+    return frozenset(only) if state.watched is None else state.watched.intersection(only)
 
 
 def _age(item: Item[WorkerHead]) -> tuple[str, str]:

@@ -21,3 +21,27 @@ def test_help_explains_each_set_of_manifests(capsys: pytest.CaptureFixture[str])
     lines = capsys.readouterr().out.splitlines()
     for name in manifests.NAMES:
         assert any(line.startswith(f"  {name} ") for line in lines)
+
+
+def test_the_rights_on_a_worker_can_be_had_for_some_namespaces(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["manifests", "worker", "--namespaces", "ml,vision"]) == 0
+
+    assert capsys.readouterr().out == manifests.text("worker", ["ml", "vision"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["worker", "--namespaces", ""], "--namespaces: '' is not the name of a namespace"),
+        (["worker", "--namespaces", "a,B"], "--namespaces: 'B' is not the name of a namespace"),
+        (["hub", "--namespaces", "a"], "--namespaces is for worker"),
+    ],
+)
+def test_namespaces_that_make_no_sense_are_refused(
+    arguments: list[str], problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["manifests", *arguments]) == 2
+
+    assert problem in capsys.readouterr().err

@@ -3,7 +3,7 @@ import pytest
 from jobferry.core.choose import choose
 from jobferry.core.view import Worker
 from jobferry.kinds import job
-from jobferry.objects import quantities
+from jobferry.objects import demand, quantities
 from jobferry.objects.quantities import Quantity
 from tests.unit.core.worlds import World, hub_job, lost, up
 
@@ -90,3 +90,19 @@ def test_a_worker_without_room_says_so_in_the_same_words_whatever_else_it_has() 
             choose(world.view(), job).reason
             == "a: too little cpu is left of its 4: 3 is needed"
         )
+
+
+def test_who_asks_for_more_than_can_be_counted_hears_of_it() -> None:
+    world = asking(2, cpu="1e1500")
+    world.used["a"] = amounts(cpu="1m")
+
+    assert choose(world.view(), job).reason == "a: it asks for more cpu than any cluster has"
+
+
+def test_what_fits_is_found_beside_a_workload_that_asks_for_absurdly_much() -> None:
+    world = asking(1, cpu="1m")
+    world.used["a"] = demand.of_pod(
+        {"containers": [{"resources": {"limits": {"cpu": "1e99"}}}]}
+    )
+
+    assert choose(world.view(), job).reason.startswith("a: too little cpu is left of its 4")

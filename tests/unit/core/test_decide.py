@@ -2,6 +2,8 @@ import pytest
 
 from jobferry.core import placement
 from jobferry.core.base import Base
+from jobferry.core.decide import LOOK_AGAIN
+from jobferry.core.marks import HUB_UID
 from jobferry.core.steps import (
     CreateMirror,
     DeleteMirror,
@@ -114,6 +116,21 @@ class TestTheEnd:
         assert isinstance(step, Rest)
         assert (step.after is None) == (keep is None)
 
+    def test_a_mirror_that_still_runs_is_stopped_after_a_look(self) -> None:
+        world = finished({})
+        world.mirror(active=1)
+        world.is_live = False
+        assert world.next() == Look()
+        world.is_live = True
+
+        step = world.next()
+
+        assert isinstance(step, DeleteMirror)
+        # Our cache may be late: one that has ended meanwhile is to stay for its logs.
+        assert step.only_as_seen
+        world.workers = [lost("east", minutes=1), up("west")]
+        assert isinstance(world.next(), Rest)
+
     def test_and_goes_when_its_time_is_over(self) -> None:
         assert isinstance(finished({"keep_finished": 60.0}).next(), DeleteMirror)
 
@@ -135,6 +152,40 @@ class TestTheEnd:
         assert isinstance(world.next(), DeleteMirror)
 
         world.buried = "uid-0"
+        assert world.next() == Look()
+
+    @pytest.mark.parametrize("is_live", [True, False])
+    def test_the_mirror_of_one_that_is_there_but_not_claimed_any_more_is_left_alone(
+        self, is_live: bool
+    ) -> None:
+        world = World(is_live=is_live)
+        world.place()
+        world.mirror()
+        world.hub, world.unclaimed = None, "uid-1"
+
+        step = world.next()
+
+        assert isinstance(step, Rest)
+        assert step.after == LOOK_AGAIN
+        assert [notice.reason for notice in step.notices] == ["NotClaimed"]
+
+    def test_the_mirror_of_another_object_of_an_unclaimed_name_is_deleted(self) -> None:
+        world = World()
+        world.place()
+        world.mirror()
+        world.hub, world.unclaimed = None, "uid-2"
+
+        assert isinstance(world.next(), DeleteMirror)
+
+    def test_a_mirror_that_says_of_nothing_that_it_is_its_mirror_is_deleted_after_a_look(
+        self,
+    ) -> None:
+        world = World(is_live=False)
+        world.place()
+        world.mirror()
+        world.mirrors["east"]["metadata"]["labels"][HUB_UID] = ""
+        world.hub = None
+
         assert world.next() == Look()
 
     def test_one_that_is_being_deleted_counts_as_gone(self) -> None:
@@ -301,7 +352,7 @@ class TestVanishedMirrors:
 def finished(policy: Obj) -> World:
     world = World(policy=policy)
     world.place()
-    world.mirror()
+    world.mirror(conditions=[condition("Complete")])
     assert world.hub is not None
     ended = [*world.hub["status"]["conditions"], condition("Complete")]
     world.write({"status": {"conditions": ended}})

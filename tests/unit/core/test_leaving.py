@@ -3,7 +3,7 @@ from datetime import timedelta
 from jobferry.core.steps import DeleteMirror, EditMirror, Rest
 from jobferry.objects import Obj
 from jobferry.objects.times import timestamp
-from tests.unit.core.worlds import NOW, World, condition, up
+from tests.unit.core.worlds import NOW, World, condition, hub_job, up
 
 
 def suspended(mirror: Obj, patch: Obj, active: int = 0) -> Obj:
@@ -69,6 +69,45 @@ class TestDrain:
 
         assert isinstance(step, EditMirror)
         assert step.patch["spec"] == {"suspend": False}
+
+    def test_one_that_goes_on_has_its_deadline_anew(self) -> None:
+        """Though the old one has passed: else it would fail before it is resumed."""
+        world = World(hub_job(activeDeadlineSeconds=600))
+        world.workers = [up("east", moves_away=True, refuses="drained"), up("west")]
+        world.place()
+        world.mirror(active=1, startTime="2026-01-02T11:00:00Z")  # an hour ago
+        world.edit(world.settle(), active=1)
+        assert "waits until its pods have ended" in str(world.settle())
+        world.workers = [up("east"), up("west")]
+
+        world.edit(world.settle())
+        mirror = world.mirrors["east"]
+        assert mirror["spec"]["suspend"] is False
+        assert mirror["spec"]["activeDeadlineSeconds"] > 3600
+        assert world.settle() == Rest("runs on east")  # it is not told as a change of others
+
+        mirror["status"] = {"active": 1, "ready": 1, "startTime": timestamp(NOW)}
+        world.edit(world.settle())
+        assert world.mirrors["east"]["spec"]["activeDeadlineSeconds"] == 600
+        assert world.settle() == Rest("runs on east")
+
+    def test_one_that_is_just_being_resumed_is_not_stopped_before_that_is_said(self) -> None:
+        """What its status says is of the time before: its pods may be made this very moment."""
+        drained = [up("east", moves_away=True, refuses="drained"), up("west")]
+        world = World(workers=drained)
+        world.place()
+        world.mirror(active=1, startTime="2026-01-02T11:00:00Z")
+        world.edit(world.settle(), active=1)
+        world.workers = [up("east"), up("west")]
+        world.edit(world.settle(), active=0)
+        world.workers = drained
+
+        step = world.settle()
+
+        assert isinstance(step, Rest)
+        assert "waits until it is said there that it was resumed" in step.why
+        world.mirrors["east"]["status"] = {"active": 1, "startTime": timestamp(NOW)}
+        assert isinstance(world.settle(), EditMirror)
 
     def test_without_another_worker_it_stays(self) -> None:
         world = World(workers=[up("east", moves_away=True, refuses="drained")])

@@ -6,6 +6,7 @@ from jobferry.core import placement
 from jobferry.core.base import Base
 from jobferry.core.status import end
 from jobferry.core.steps import Look, Notice, Record, Rest
+from jobferry.core.view import Worker
 from jobferry.objects.times import timestamp
 from tests.unit.core.worlds import NOW, World, condition, lost, up
 
@@ -17,6 +18,44 @@ def test_people_are_told_why_no_worker_can_take_it() -> None:
     assert World(workers=FULL).settle() == Rest(
         "no worker can take it: east: it is drained", notices=(WAITS,)
     )
+
+
+class TestWithoutAQueue:
+    """It vanished, or several claim the workload."""
+
+    GONE = "there is no Queue q"
+    WAITS = Rest(f"no worker can take it: {GONE}", notices=(Notice("NoQueue", GONE),))
+
+    def world(self) -> World:
+        return World(policy={"missing": self.GONE, "give_up_after": 60.0})
+
+    def test_nothing_is_placed_nor_given_up(self) -> None:
+        assert self.world().settle() == self.WAITS
+
+    def test_what_runs_is_followed_to_its_end(self) -> None:
+        world = self.world()
+        world.place()
+        world.mirror(active=1, ready=1, startTime="2026-01-02T11:00:00Z")
+        assert world.settle() == Rest("runs on east")
+
+        done = [condition("SuccessCriteriaMet"), condition("Complete")]
+        world.mirror(succeeded=1, conditions=done, startTime="2026-01-02T11:00:00Z")
+        assert world.settle() == Rest("finished")
+
+    def test_what_is_to_leave_its_worker_waits(self) -> None:
+        world = self.world()
+        world.workers = [lost("east", minutes=20), up("west")]
+        world.place()
+
+        assert world.settle() == self.WAITS
+
+    def test_what_is_on_a_drained_worker_stays(self) -> None:
+        world = self.world()
+        world.workers = [up("east", moves_away=True, refuses="drained"), up("west")]
+        world.place()
+        world.mirror(active=1, ready=1, startTime="2026-01-02T11:00:00Z")
+
+        assert world.settle() == Rest("runs on east")
 
 
 def test_the_time_to_give_up_runs_from_the_creation() -> None:
@@ -45,6 +84,30 @@ def test_a_workload_that_was_resumed_long_ago_fails() -> None:
 
     resumed["lastTransitionTime"] = timestamp(NOW - timedelta(seconds=60))
     world.write({"status": {"conditions": [resumed]}})
+    world.settle()
+
+    assert world.hub is not None
+    assert (end(world.hub["status"]) or {})["reason"] == "NoWorker"
+
+
+@pytest.mark.parametrize("last", [[], [lost("east", minutes=20)]])
+def test_a_workload_whose_mirror_may_run_is_never_given_up(last: list[Worker]) -> None:
+    world = World(policy={"give_up_after": 60.0})
+    world.place("east")
+    world.workers = [*last, up("west", refuses="it is drained")]
+
+    step = world.settle()
+
+    assert isinstance(step, Rest)
+    assert [notice.reason for notice in step.notices] == ["NoWorker"]
+
+
+def test_a_workload_that_its_only_worker_refused_is_given_up() -> None:
+    world = World(
+        workers=[up("east")], refusals={"east": "quota"}, policy={"give_up_after": 60.0}
+    )
+    world.place("east")
+
     world.settle()
 
     assert world.hub is not None

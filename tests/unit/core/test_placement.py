@@ -22,9 +22,7 @@ def placed(decision: Placement = DECISION) -> Obj:
 def test_a_placement_is_read_as_it_was_written() -> None:
     assert placement.read(placed()) == DECISION
     assert placement.last_attempt(placed()) == 2
-    assert placement.workers(placed()["metadata"]["annotations"][placement.ANNOTATION]) == [
-        "east"
-    ]
+    assert placement.told("uid-1", str(DECISION)) == DECISION
 
 
 def test_the_write_is_guarded_by_the_version_it_was_decided_on() -> None:
@@ -119,7 +117,6 @@ def test_whatever_a_user_writes_there_is_no_placement(text: str) -> None:
     )
 
     assert placement.read(job) is None
-    assert placement.workers(text) == []
 
 
 def test_a_base_that_is_none_makes_no_placement() -> None:

@@ -9,7 +9,7 @@ from jobferry.core import placement
 from jobferry.core.base import Base
 from jobferry.core.decide import decide
 from jobferry.core.placement import Placement, Shard
-from jobferry.core.steps import CreateMirror, Record, Step, WriteStatus
+from jobferry.core.steps import CreateMirror, EditMirror, Record, Step, WriteStatus
 from jobferry.core.view import Policy, View, Worker
 from jobferry.kinds import job
 from jobferry.objects import Obj, merge_patch
@@ -66,6 +66,7 @@ class World:
     policy: dict[str, Any] = field(default_factory=dict)
     is_live: bool = True
     buried: str = ""
+    unclaimed: str = ""
 
     def view(self) -> View:
         names = tuple(worker.name for worker in self.workers)
@@ -84,6 +85,7 @@ class World:
             now=NOW,
             refusals=self.refusals,
             buried=self.buried,
+            unclaimed=self.unclaimed,
         )
 
     def next(self) -> Step:
@@ -104,6 +106,15 @@ class World:
         made = job.mirror(self.hub, marks, Base())
         made["metadata"] |= {"uid": f"mirror-{worker}-{attempt}", "resourceVersion": "7"}
         self.mirrors[worker] = {**made, "status": status}
+
+    def edit(self, step: Step, active: int = 0) -> None:
+        """Change a mirror as its worker would; a Job controller notes first that it is suspended."""
+        assert isinstance(step, EditMirror), step
+        edited = merge_patch.apply(self.mirrors[step.worker], step.patch)
+        if edited["spec"].get("suspend"):
+            stopped = {"active": active, "conditions": [condition("Suspended")]}
+            edited = {**edited, "status": {**edited["status"], **stopped}}
+        self.mirrors[step.worker] = edited
 
     def write(self, patch: Obj) -> None:
         """Change the hub object as a merge patch does."""

@@ -4,11 +4,11 @@ import msgspec
 
 from jobferry.core import placement
 from jobferry.core.placement import Placement, Shard
-from jobferry.dispatch.jobs import JobHead
+from jobferry.dispatch.jobs import NOWHERE, JobHead, workers_of
 from jobferry.dispatch.loads import Loads, Used
 from jobferry.kube.cache import Change
 from jobferry.kube.items import Item
-from jobferry.objects import merge_patch
+from jobferry.objects import merge_patch, quantities
 from tests.unit.core.worlds import NOW, condition, hub_job
 
 
@@ -71,3 +71,31 @@ def test_what_is_being_placed_is_used_already() -> None:
     with used.expecting(["east", "west"], need):
         assert (cpu(used, "east"), cpu(used, "west")) == ("4", "2")
     assert (cpu(used, "east"), cpu(used, "west")) == ("2", "0")
+
+
+def forged(worker: str, cpu: str) -> Item[JobHead]:
+    """A Job whose author says that it was placed."""
+    claim = item(worker, cpu=cpu).object()["metadata"]["annotations"]
+    job = merge_patch.apply(item(cpu=cpu).object(), {"metadata": {"annotations": claim}})
+    body = msgspec.json.encode(job)
+    return Item(msgspec.json.decode(body, type=JobHead), body)
+
+
+def test_a_forged_placement_keeps_no_worker_busy() -> None:
+    used = Used()
+
+    used.note(Change(None, forged("east", cpu="1e1500")))
+
+    assert cpu(used, "east") == "0"
+    assert list(workers_of(forged("east", cpu="1"))) == [NOWHERE]
+    assert list(workers_of(item("east"))) == ["east"]
+
+
+def test_beside_a_job_that_asks_for_absurdly_much_others_are_counted_as_ever() -> None:
+    used = Used()
+    used.note(Change(None, item("east", cpu="1e1500")))
+
+    with used.expecting(["east"], need := {"cpu": quantities.parse("2")}):
+        used.note(Change(item("east", cpu="1e1500"), None))
+        assert used["east"] == need
+    assert cpu(used, "east") == "0"

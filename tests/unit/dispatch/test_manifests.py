@@ -66,3 +66,25 @@ def test_the_namespace_of_the_manifests_is_the_one_of_the_lease() -> None:
 
 def test_manifests_are_printed_with_their_reasons() -> None:
     assert "a finalizer guards a Worker" in manifests.text("hub")
+
+
+def test_rights_in_some_namespaces_are_none_elsewhere() -> None:
+    jobs: dict[str | None, list[str]] = {}
+    for each in manifests.objects("worker", ["ml", "vision"]):
+        for rule in each.get("rules", ()):
+            jobs.setdefault(each["metadata"].get("namespace"), []).extend(rule["resources"])
+
+    assert jobs == {None: ["namespaces"], "ml": ["jobs"], "vision": ["jobs"]}
+
+
+def test_rights_in_some_namespaces_take_the_place_of_those_in_all() -> None:
+    def cluster_wide(objects: list[Obj]) -> set[tuple[str, str]]:
+        return {(each["kind"], each["metadata"]["name"]) for each in objects}
+
+    everywhere = cluster_wide(manifests.objects("worker"))
+
+    # Applied over the others, they leave no right behind that these do not give.
+    assert ("ClusterRole", "jobferry-worker") in everywhere
+    assert ("ClusterRole", "jobferry-worker") in cluster_wide(
+        manifests.objects("worker", ["ml"])
+    )

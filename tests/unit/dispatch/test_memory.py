@@ -1,7 +1,8 @@
 import pytest
 
 from jobferry.core.steps import Notice
-from jobferry.dispatch.memory import REFUSAL_LASTS, Memory
+from jobferry.dispatch.memory import Memory
+from jobferry.dispatch.refusals import FIRST, LONGEST
 from jobferry.kube.items import Key
 from jobferry.testing.clock import ManualClock
 
@@ -24,9 +25,37 @@ def test_a_refusal_lasts_for_a_while(memory: Memory, clock: ManualClock) -> None
     assert memory.refusals(JOB) == {"east": "quota"}
     assert memory.refusals(Key("ns", "b")) == {}
 
-    clock.advance(REFUSAL_LASTS)
+    clock.advance(FIRST)
 
     assert memory.refusals(JOB) == {}
+
+
+def test_people_hear_of_a_refusal_once(memory: Memory, clock: ManualClock) -> None:
+    assert memory.refuse(JOB, "east", "quota")
+    assert memory.refuse(JOB, "west", "quota")
+    clock.advance(LONGEST)
+
+    assert not memory.refuse(JOB, "east", "quota")
+    assert memory.refuse(JOB, "east", "no such field")
+
+
+def test_who_was_refused_is_known_until_it_is_gone(memory: Memory, clock: ManualClock) -> None:
+    memory.refuse(JOB, "east", "quota")
+    memory.news(Key("ns", "b"), (SLOW,))
+    clock.advance(LONGEST)
+    assert memory.refused_ones() == [JOB]
+
+    memory.bury(JOB, "uid-1")
+    assert memory.refused_ones() == []
+
+
+def test_an_edit_that_is_refused_is_left_alone_for_longer_each_time(memory: Memory) -> None:
+    pauses = [memory.postpone(JOB) for _ in range(9)]
+    assert pauses[:3] == [FIRST, 2 * FIRST, 4 * FIRST]
+    assert pauses[-1] == LONGEST
+
+    memory.reconsider(JOB)
+    assert memory.postpone(JOB) == FIRST
 
 
 def test_what_was_told_is_not_news(memory: Memory) -> None:

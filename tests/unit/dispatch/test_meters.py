@@ -2,11 +2,11 @@ from contextlib import suppress
 
 import pytest
 
-from jobferry.dispatch.jobs import Annotations, JobHead, JobMetadata
+from jobferry.dispatch.jobs import JobCondition, JobHead, JobStatus
 from jobferry.dispatch.meters import Meters
 from jobferry.kube import events
 from jobferry.kube.cache import Change
-from jobferry.kube.items import Item, Key
+from jobferry.kube.items import Item, Key, Metadata
 from jobferry.runtime import reconcile, workqueue
 from jobferry.testing.clock import ManualClock
 
@@ -36,14 +36,11 @@ def latency(meters: Meters, name: str) -> tuple[float, float]:
     return found["_count"], found["_sum"]
 
 
-def job(placement: str = "") -> Item[JobHead]:
-    metadata = JobMetadata(
-        name=KEY.name,
-        namespace=KEY.namespace,
-        resource_version="1",
-        annotations=Annotations(placement),
-    )
-    return Item(JobHead(metadata=metadata), b"{}")
+def job(worker: str = "") -> Item[JobHead]:
+    metadata = Metadata(name=KEY.name, namespace=KEY.namespace, resource_version="1", uid="u")
+    placed = JobCondition("Placed", "True", f"attempt 1 on {worker} (uid)") if worker else None
+    status = JobStatus((placed,) if placed else ())
+    return Item(JobHead(metadata=metadata, status=status), b"{}")
 
 
 def test_every_name_says_whose_it_is_and_counters_end_in_total(meters: Meters) -> None:
@@ -98,7 +95,7 @@ def test_a_mirror_is_timed_from_the_sight_of_its_workload(
 
 
 def test_a_workload_that_was_placed_before_or_has_gone_is_not_timed(meters: Meters) -> None:
-    meters.see(Change(None, job(placement="{}")))
+    meters.see(Change(None, job("east")))
     assert len(meters.mirroring) == 0
 
     meters.see(Change(None, job()))
@@ -158,7 +155,7 @@ def test_queue_and_passes_are_read_from_those_who_know(
     meters: Meters, clock: ManualClock
 ) -> None:
     queue: workqueue.WorkQueue[Key] = workqueue.WorkQueue(clock)
-    passes = reconcile.Stats(done=5, again=4, error=3, terminal=2)
+    passes = reconcile.Stats(done=5, again=4, error=3)
     meters.follow(queue=queue.stats, passes=lambda: passes, links=list)
 
     queue.add(KEY)
@@ -174,7 +171,6 @@ def test_queue_and_passes_are_read_from_those_who_know(
         '{outcome="done"}': 5,
         '{outcome="again"}': 4,
         '{outcome="error"}': 3,
-        '{outcome="terminal"}': 2,
     }
 
 

@@ -1,9 +1,12 @@
 import msgspec
+import pytest
 
+from jobferry.dispatch.claims import Claims
 from jobferry.dispatch.jobs import JobHead
 from jobferry.dispatch.views import Holders, Known
 from jobferry.kube.cache import Change
 from jobferry.kube.items import Item, Key
+from jobferry.objects import Obj
 from jobferry.workers.mirrors import MirrorHead
 
 
@@ -37,6 +40,27 @@ def test_what_is_gone_hides_nothing_that_was_made_since_under_its_name() -> None
 
     assert known.hides(job("uid-1"))
     assert not known.hides(job("uid-2"))
+
+
+CLAIMS = Claims(frozenset({"jobferry.io/dispatcher"}), "jobferry-system")
+
+
+@pytest.mark.parametrize("manager", ["example.com/other", None])
+def test_a_look_tells_what_is_not_ours_from_what_is_gone(manager: str | None) -> None:
+    known = Known(Key("ns", "a"))
+
+    known.learn(answer(manager), None, CLAIMS)
+    assert (known.is_live, known.gone, known.unclaimed) == (True, "", "uid-1")
+
+    known.learn(answer(manager, deletionTimestamp="2026-01-02T11:59:00Z"), None, CLAIMS)
+    assert known.unclaimed == ""
+
+    known.learn(None, job("uid-1"), CLAIMS)
+    assert (known.gone, known.unclaimed) == ("uid-1", "")
+
+
+def answer(manager: str | None, **meta: str) -> Obj:
+    return {"metadata": {"uid": "uid-1", **meta}, "spec": {"managedBy": manager}}
 
 
 def job(uid: str) -> Item[JobHead]:

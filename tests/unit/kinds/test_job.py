@@ -175,3 +175,22 @@ def test_a_mirror_with_a_start_and_no_pod_that_did_something_waits_since_then() 
 )
 def test_any_other_mirror_waits_for_nothing(status: Obj) -> None:
     assert job.waits_since({"status": {**STARTED, **status}}) is None
+
+
+@pytest.mark.parametrize(
+    ("spec", "base"),
+    [
+        ({"backoffLimit": 6, "completions": 5}, Base(succeeded=2, failed=1)),
+        ({"activeDeadlineSeconds": 600}, Base(succeeded=1, seconds=100)),
+        ({"completions": None}, Base(succeeded=3)),
+        (PER_INDEX, Base(2, 1, IndexSet.of([0, 3]), IndexSet.of([1]))),
+    ],
+)
+def test_the_base_of_a_mirror_can_be_told_without_its_record(spec: Obj, base: Base) -> None:
+    bare = hub_job(**spec)
+    made = job.mirror(bare, MARKS, base)
+    made["status"] = {"succeeded": 1, "failed": 1, "completedIndexes": "0"}
+
+    shown = hub_job(job.wanted_status(bare, made, base), **spec)
+
+    assert job.earlier(shown, made) == base

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from jobferry.core import marks
 from jobferry.core.base import Base
 from jobferry.kinds.job_draft import draft
-from jobferry.kinds.job_edits import Edits, edits, note
+from jobferry.kinds.job_edits import NOTHING, Edits, edits, note, resume
 from jobferry.objects import Obj, merge_patch
-from tests.unit.core.jobs import ELASTIC, INDEXED, at, condition, hub_job
+from tests.unit.core.jobs import ELASTIC, INDEXED, NOW, at, condition, hub_job
 
 BASE = Base()
 NODE = {"nodeSelector": {"disk": "fast"}}
@@ -336,3 +336,57 @@ def test_what_was_touched_is_looked_at_closely(on_hub: Obj, on_worker: Obj) -> N
     result = edits(merge_patch.apply(hub, on_hub), merge_patch.apply(mirror, on_worker), Base())
 
     assert result != Edits(None)
+
+
+STOPPED: Obj = {"startTime": at(-900), "conditions": [condition("Suspended")]}
+
+
+class TestResuming:
+    """A mirror that we suspended ourselves."""
+
+    @pytest.mark.parametrize(
+        ("spec", "status"),
+        [
+            ({}, STOPPED),
+            ({"activeDeadlineSeconds": 600}, {}),
+            ({"activeDeadlineSeconds": 600, "suspend": True}, STOPPED),
+        ],
+    )
+    def test_a_deadline_that_does_not_matter_stays(self, spec: Obj, status: Obj) -> None:
+        hub = hub_job(**spec)
+
+        patch = resume(hub, mirror_of(hub, status=status), BASE, NOW)
+
+        assert patch == {"spec": {"suspend": spec.get("suspend", False)}}
+
+    @pytest.mark.parametrize("is_noted", [True, False])
+    def test_one_that_has_passed_is_raised_until_there_is_a_new_start(
+        self, is_noted: bool
+    ) -> None:
+        hub = hub_job(activeDeadlineSeconds=600)
+        mirror = mirror_of(hub, Base(seconds=100), STOPPED)
+        mirror["spec"]["suspend"] = True
+        if not is_noted:
+            del mirror["metadata"]["annotations"][marks.FORWARDED]
+
+        patch = resume(hub, mirror, Base(seconds=100), NOW)
+        assert patch["spec"]["activeDeadlineSeconds"] > 900 + 500
+        raised: Obj = merge_patch.apply(mirror, patch)
+        assert edits(hub, raised, Base(seconds=100)) == NOTHING
+
+        begun = {**raised, "status": {"startTime": at(0)}}
+        result = edits(hub, begun, Base(seconds=100))
+        assert forwarded(result) == {"spec": {"activeDeadlineSeconds": 500}}
+        assert edits(hub, after(begun, result), Base(seconds=100)) == NOTHING
+
+    def test_what_else_has_changed_on_the_hub_is_still_forwarded(self) -> None:
+        hub = hub_job(activeDeadlineSeconds=600)
+        mirror = mirror_of(hub, status=STOPPED)
+        hub = edited(hub, {"spec": {"parallelism": 7, "activeDeadlineSeconds": 700}})
+
+        raised: Obj = merge_patch.apply(mirror, resume(hub, mirror, BASE, NOW))
+
+        result = edits(hub, raised, BASE)
+        assert forwarded(result) == {"spec": {"parallelism": 7}}
+        begun = {**after(raised, result), "status": {"startTime": at(0)}}
+        assert forwarded(edits(hub, begun, BASE)) == {"spec": {"activeDeadlineSeconds": 700}}

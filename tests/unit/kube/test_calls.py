@@ -31,7 +31,7 @@ TABLE: dict[str, tuple[Call, Call]] = {
     ),
     "list": (
         calls.list_(Scope(resource=JOBS)),
-        Call("GET", "/apis/batch/v1/jobs", {"limit": "500"}),
+        Call("GET", "/apis/batch/v1/jobs", {"limit": "500"}, is_about_many=True),
     ),
     "list, further pages": (
         calls.list_(JOBS_IN_ML, limit=3, resume="abc", resource_version="7"),
@@ -39,11 +39,12 @@ TABLE: dict[str, tuple[Call, Call]] = {
             "GET",
             "/apis/batch/v1/namespaces/ml/jobs",
             SELECTORS | {"limit": "3", "continue": "abc", "resourceVersion": "7"},
+            is_about_many=True,
         ),
     ),
     "list, all in one go": (
         calls.list_(Scope(resource=NODES), limit=0),
-        Call("GET", "/api/v1/nodes"),
+        Call("GET", "/api/v1/nodes", is_about_many=True),
     ),
     "watch, from a version": (
         calls.watch(JOBS_IN_ML, "7", timeout=60),
@@ -198,11 +199,12 @@ TABLE: dict[str, tuple[Call, Call]] = {
             "/apis/batch/v1/namespaces/ml/jobs",
             SELECTORS,
             {"propagationPolicy": "Background", "gracePeriodSeconds": 5},
+            is_about_many=True,
         ),
     ),
     "logs": (
         calls.logs(PODS, "p", "ml"),
-        Call("GET", "/api/v1/namespaces/ml/pods/p/log", accept="*/*"),
+        Call("GET", "/api/v1/namespaces/ml/pods/p/log", accept="*/*", is_about_many=True),
     ),
     "logs, with every option": (
         calls.logs(PODS, "p", "ml", container="c", follow=True, tail_lines=0, timestamps=True),
@@ -211,6 +213,7 @@ TABLE: dict[str, tuple[Call, Call]] = {
             "/api/v1/namespaces/ml/pods/p/log",
             {"container": "c", "follow": "true", "tailLines": "0", "timestamps": "true"},
             accept="*/*",
+            is_about_many=True,
         ),
     ),
     "raw": (

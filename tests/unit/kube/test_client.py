@@ -11,7 +11,7 @@ from jobferry.kube.access import Access, Fixed, Identity, Server
 from jobferry.kube.calls import Call, PatchKind, Scope
 from jobferry.kube.client import USER_AGENT, connect
 from jobferry.kube.resources import CONFIG_MAPS, NODES
-from jobferry.kube.wire import Answer, Request
+from jobferry.kube.wire import LONGEST_OBJECT, Answer, Request
 from jobferry.testing.clock import ManualClock, settle
 from tests.unit.kube.peers import Visitor, answer, served
 from tests.unit.kube.wires import (
@@ -55,6 +55,7 @@ async def test_every_request_says_who_sends_it_and_what_it_takes() -> None:
                 ("Accept-Encoding", "gzip"),
                 ("Accept", "application/json"),
             ),
+            longest=LONGEST_OBJECT,
         )
     ]
     assert wire.within == [30.0]

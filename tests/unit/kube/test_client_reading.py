@@ -8,9 +8,9 @@ import pytest
 from jobferry.kube import calls, errors
 from jobferry.kube.calls import Scope
 from jobferry.kube.resources import NODES, PODS
-from jobferry.kube.wire import Answer
+from jobferry.kube.wire import LONGEST_LIST, LONGEST_OBJECT, Answer
 from jobferry.testing.clock import ManualClock
-from tests.unit.kube.wires import LOST, READ, Reading, Wire, client_over, status
+from tests.unit.kube.wires import LOST, OK, READ, Reading, Wire, client_over, status
 
 # -- streams -----------------------------------------------------------------------------------
 
@@ -178,3 +178,31 @@ async def test_an_answer_that_cannot_be_unpacked_is_told(body: bytes, said: str)
 
     with pytest.raises(errors.ServerFailure, match=f"east: GET .*{said}"):
         await client_over(wire).json(READ)
+
+
+async def test_a_small_answer_that_unpacks_to_a_huge_one_is_not_unpacked() -> None:
+    bomb = gzip.compress(bytes(LONGEST_OBJECT + 1))
+    wire = Wire(Answer(200, {"content-encoding": "gzip"}, bomb))
+
+    with pytest.raises(errors.TooLong, match="unpacks to more than 16777216 bytes"):
+        await client_over(wire).json(READ)
+    assert len(wire.requests) == 1
+
+
+async def test_a_list_may_be_longer_than_an_object() -> None:
+    wire = Wire(page("a"), OK)
+    client = client_over(wire)
+
+    await client.list(Scope(resource=NODES))
+    await client.json(READ)
+
+    assert [request.longest for request in wire.requests] == [LONGEST_LIST, LONGEST_OBJECT]
+
+
+async def test_an_error_that_goes_on_and_on_is_told_by_its_beginning() -> None:
+    wire = Wire(Reading(403, [b"and so on " * 1000] * 1000))
+
+    with pytest.raises(errors.Forbidden, match="HTTP 403: and so on") as caught:
+        async with client_over(wire).stream(READ):
+            pass
+    assert len(str(caught.value)) < 1000

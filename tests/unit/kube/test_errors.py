@@ -169,3 +169,10 @@ def test_what_the_server_said_can_be_told_without_what_it_was_asked() -> None:
     assert isinstance(error, errors.NotFound)
     assert str(error) == "east: GET /x: not there"
     assert error.words == "not there"
+
+
+def test_of_a_very_long_message_the_beginning_is_repeated() -> None:
+    error = errors.from_status("east", {"code": 422, "message": "and so on " * 100_000})
+
+    assert str(error).startswith("east: and so on and so on")
+    assert len(str(error)) < 5000

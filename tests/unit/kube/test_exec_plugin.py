@@ -12,15 +12,13 @@ import pytest
 from jobferry.clock import Clock
 from jobferry.errors import BadInput, Transient
 from jobferry.kube import exec_plugin
-from jobferry.kube.access import Identity, Server
-from jobferry.kube.document import ANYTHING, Node, Policy, Source
+from jobferry.kube.access import Identity
+from jobferry.kube.document import Node, Source
 from jobferry.kube.exec_plugin import Plugin
 from jobferry.testing.certificates import Authority
 from jobferry.testing.clock import ManualClock
+from tests.unit.kube.exec_nodes import PLACE, V1, exec_node, read
 
-V1 = "client.authentication.k8s.io/v1"
-PLACE = "config: users[name=ci].user.exec"
-SERVER = Server(url="https://10.0.0.1:6443", ca=b"-- a CA --", tls_server_name="api")
 PAIR = Authority(datetime(2026, 1, 1, tzinfo=UTC)).client("ann")
 
 
@@ -195,20 +193,6 @@ async def test_a_plugin_that_is_no_program_is_refused(
         await plugin(str(file)).ask(clock)
 
 
-def exec_node(folder: Path | None = None, policy: Policy = ANYTHING, **given: Any) -> Node:
-    value = {"apiVersion": V1, "command": "plugin", "interactiveMode": "Never"} | given
-    return Node(Source("config", folder, policy), "users[name=ci].user.exec", value)
-
-
-def read(node: Node, config: Node | None = None, **environ: str) -> Plugin:
-    return exec_plugin.plugin_from(
-        node,
-        server=SERVER,
-        cluster_config=config,
-        environ={"PATH": os.environ["PATH"], **environ},
-    )
-
-
 async def test_a_plugin_is_run_with_its_arguments_and_environment(clock: ManualClock) -> None:
     text = f"import os, sys; print({credential(token='T')!r}.replace('T', os.environ['A'] + os.environ['B'] + sys.argv[1]))"
     node = exec_node(
@@ -302,61 +286,3 @@ def test_a_plugin_is_shown_without_its_arguments_and_environment() -> None:
     node = exec_node(args=["--password=hunter2"])
 
     assert "hunter2" not in repr(read(node, PASSWORD="hunter2"))
-
-
-def allowing(*programs: str) -> Policy:
-    return Policy(files=None, programs=frozenset(programs))
-
-
-@pytest.mark.parametrize(
-    ("command", "program"),
-    [
-        ("plugin", "plugin"),
-        ("/opt/plugin", "/opt/plugin"),
-        ("../opt/plugin", "/home/opt/plugin"),
-        ("/opt/x/../plugin", "/opt/plugin"),
-    ],
-)
-def test_a_program_on_the_list_is_run_wherever_files_are_allowed(
-    command: str, program: str
-) -> None:
-    node = exec_node(Path("/home/ann"), allowing("other", program), command=command)
-
-    assert read(node).command == program
-
-
-@pytest.mark.parametrize("command", ["plug", "Plugin", "./plugin", "/opt/../plugin", "/plugin"])
-def test_a_program_that_is_not_on_the_list_is_refused(command: str) -> None:
-    node = exec_node(Path("/home/ann"), allowing("plugin", "/opt/plugin"), command=command)
-
-    with pytest.raises(
-        BadInput, match=rf"^{re.escape(PLACE)}\.command: refused: '.*' is not one"
-    ):
-        read(node)
-
-
-def test_an_empty_list_allows_no_program() -> None:
-    with pytest.raises(BadInput, match=r"command: refused: 'plugin' is not one"):
-        read(exec_node(policy=allowing()))
-
-
-@pytest.mark.parametrize(
-    "name", ["PATH", "LD_PRELOAD", "LD_LIBRARY_PATH", "DYLD_INSERT_LIBRARIES"]
-)
-def test_a_listed_program_cannot_be_exchanged_by_a_variable(name: str) -> None:
-    env = [{"name": "AWS_PROFILE", "value": "ci"}, {"name": name, "value": "/hunter2"}]
-
-    with pytest.raises(BadInput) as caught:
-        read(exec_node(policy=allowing("plugin"), env=env))
-
-    place = f"{PLACE}.env[1].name"
-    assert str(caught.value) == f"{place}: refused: {name} decides which program is run"
-    assert read(exec_node(env=env)).environ[name] == "/hunter2"
-
-
-def test_a_listed_program_gets_other_variables() -> None:
-    env = [{"name": "MY_PATH", "value": "a"}, {"name": "PATHS", "value": "b"}]
-
-    environ = read(exec_node(policy=allowing("plugin"), env=env)).environ
-
-    assert (environ["MY_PATH"], environ["PATHS"]) == ("a", "b")

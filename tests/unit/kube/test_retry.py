@@ -48,6 +48,7 @@ PAUSES: list[tuple[Error, Call, float | None]] = [
     # Waiting again does not help.
     (errors.Untrusted("x"), READ, None),
     (errors.Timeout("x"), READ, None),
+    (errors.TooLong("x"), READ, None),
     (BadInput("x"), READ, None),
 ]
 

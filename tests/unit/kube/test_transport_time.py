@@ -124,9 +124,10 @@ async def test_no_answer_goes_astray_whenever_requests_are_given_up() -> None:
 
     async def one(http: HttpTransport, number: int) -> bool:
         sending = asyncio.create_task(http.send(get(f"/{number}"), within=5))
-        for _ in range(random.randrange(30)):
-            await asyncio.sleep(0)
-        sending.cancel()
+        if number % 2:  # the others are answered, however busy the machine is
+            for _ in range(random.randrange(30)):
+                await asyncio.sleep(0)
+            sending.cancel()
         await asyncio.wait([sending])
         if not sending.cancelled():
             assert sending.result().body == f"GET /{number} HTTP/1.1".encode()
@@ -139,7 +140,7 @@ async def test_no_answer_goes_astray_whenever_requests_are_given_up() -> None:
                 tasks = [group.create_task(one(http, number + lane)) for lane in range(4)]
             given_up += sum(task.result() for task in tasks)
 
-        assert 20 < given_up < 380
+        assert given_up > 20
 
 
 # -- a reader that is slower than the server ---------------------------------------------------

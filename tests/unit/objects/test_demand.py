@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from jobferry.objects import Obj, demand
 from jobferry.objects.demand import Demand
-from jobferry.objects.quantities import ZERO, BadQuantity
+from jobferry.objects.quantities import ZERO
 
 
 def container(limits: Obj | None = None, sidecar: bool = False, **requests: Any) -> Obj:
@@ -103,9 +103,30 @@ def test_a_pod_that_asks_for_nothing_has_no_demand(spec: Obj) -> None:
     assert demand.of_pod(spec) == {}
 
 
-def test_a_malformed_quantity_is_refused() -> None:
-    with pytest.raises(BadQuantity, match="cannot parse '1x'"):
-        demand.of_pod(pod(container(cpu="1x")))
+@pytest.mark.parametrize("much", ["1e1500", "1e2000000000", "9" * 900, "9" * 5000, "1x", 2**63])
+def test_what_is_too_much_or_cannot_be_read_is_more_than_there_is(much: Any) -> None:
+    job = {"spec": {"template": {"spec": pod(container(cpu=much), container(cpu="1m"))}}}
+
+    assert demand.of_job(job) == {"cpu": demand.MOST}
+
+
+def test_so_many_pods_that_nobody_can_count_further_need_the_most() -> None:
+    spec = {"parallelism": 2**31 - 1, "template": {"spec": pod(container(cpu="1e18"))}}
+
+    assert demand.of_job({"spec": spec}) == {"cpu": demand.MOST}
+
+
+def test_what_is_hardly_anything_is_still_something() -> None:
+    spec = pod(container(cpu="1e-1500"), container(cpu="1n"))
+
+    assert shown(demand.of_pod(spec)) == {"cpu": "2e-9"}
+
+
+def test_ten_thousand_containers_with_resources_of_their_own_are_soon_counted() -> None:
+    """Each with each other would be a hundred million additions: the time that a test has would not do."""
+    many = tuple(asking({f"example.com/{n}": 1}, sidecar=True) for n in range(10_000))
+
+    assert len(demand.of_pod(pod(*many, init=many))) == 10_000
 
 
 amounts = st.dictionaries(st.sampled_from(["cpu", "memory"]), st.integers(0, 9))

@@ -10,7 +10,7 @@ import pytest
 from jobferry import log
 from jobferry.errors import BadInput, Transient
 from jobferry.runtime.backoff import Backoff, Failures
-from jobferry.runtime.reconcile import DONE, Again, Loop, Outcome, Stats, Terminal
+from jobferry.runtime.reconcile import DONE, Again, Loop, Outcome, Stats
 from jobferry.runtime.workqueue import WorkQueue
 from jobferry.testing.clock import ManualClock, settle
 
@@ -68,7 +68,7 @@ async def test_a_key_in_order_is_looked_at_once() -> None:
         await world.clock.pass_time(1000)
 
     assert world.passes == [("a", 0)]
-    assert world.loop.stats() == Stats(done=1, again=0, error=0, terminal=0)
+    assert world.loop.stats() == Stats(done=1, again=0, error=0)
 
 
 async def test_a_key_that_wants_another_look_gets_it_after_its_time() -> None:
@@ -80,7 +80,7 @@ async def test_a_key_that_wants_another_look_gets_it_after_its_time() -> None:
         await world.clock.pass_time(1000)
 
     assert world.passes == [("a", 0), ("a", 30)]
-    assert world.loop.stats() == Stats(done=1, again=1, error=0, terminal=0)
+    assert world.loop.stats() == Stats(done=1, again=1, error=0)
 
 
 async def test_a_failure_is_tried_again_after_ever_longer_waits() -> None:
@@ -92,7 +92,7 @@ async def test_a_failure_is_tried_again_after_ever_longer_waits() -> None:
         await world.clock.pass_time(1000)
 
     assert world.passes == [("a", 0), ("a", 1), ("a", 3), ("a", 7), ("a", 15)]
-    assert world.loop.stats() == Stats(done=1, again=0, error=4, terminal=0)
+    assert world.loop.stats() == Stats(done=1, again=0, error=4)
 
 
 @pytest.mark.parametrize("success", [DONE, Again(after=0)])
@@ -107,24 +107,17 @@ async def test_after_a_success_the_waits_start_anew(success: Outcome) -> None:
     assert world.failures.count("a") == 0
 
 
-@pytest.mark.parametrize("error", [Terminal("no such queue"), BadInput("cpu: many")])
-async def test_a_final_failure_is_not_tried_again_until_the_key_changes(
-    error: Exception,
-) -> None:
+async def test_nothing_but_success_ends_a_key() -> None:
     world = World()
-    world.answers["a"] = [Transient("down"), error]
+    world.answers["a"] = [BadInput("cpu: many"), BadInput("fork: no memory")]
 
     async with world.running():
         world.queue.add("a")
         await world.clock.pass_time(1000)
-        assert world.passes == [("a", 0), ("a", 1)]
-        assert world.failures.count("a") == 0
 
-        world.queue.add("a")
-        await settle()
-
-    assert len(world.passes) == 3
-    assert world.loop.stats() == Stats(done=1, again=0, error=1, terminal=1)
+    assert world.passes == [("a", 0), ("a", 1), ("a", 3)]
+    assert world.loop.stats() == Stats(done=1, again=0, error=2)
+    assert world.failures.count("a") == 0
 
 
 async def test_who_says_when_to_come_back_is_not_bothered_earlier() -> None:
@@ -189,7 +182,7 @@ async def test_a_pass_that_is_cut_off_is_not_lost() -> None:
         world.queue.add("a")
         await settle()
     assert world.queue.stats().waiting == 1
-    assert world.loop.stats() == Stats(done=0, again=0, error=0, terminal=0)
+    assert world.loop.stats() == Stats(done=0, again=0, error=0)
 
     world.before = None
     async with world.running():
@@ -254,21 +247,6 @@ async def test_our_own_error_is_logged_in_one_line_without_a_traceback(
         "hint": "look at its API server",
         "again_in": 1,
     }
-
-
-async def test_a_final_error_is_logged_in_one_line_without_a_traceback(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    world = World()
-    world.answers["ml/a"] = [error := BadInput("cpu: many")]
-
-    async with world.running():
-        world.queue.add("ml/a")
-        await settle()
-
-    [record] = caplog.records
-    assert record.exc_info is None
-    assert facts(record)["error"] is error
 
 
 async def test_an_error_that_is_not_ours_is_logged_with_its_traceback(

@@ -12,10 +12,22 @@ LOST = State(reason="Unreachable", lost_since=NOW)
 
 
 def hold(
-    state: State, *, load: int = 0, has_mirrors: bool = False, lost_for: float = 0
+    state: State,
+    *,
+    load: int = 0,
+    hidden: int = 0,
+    unseen: tuple[str, ...] = (),
+    has_mirrors: bool = False,
+    lost_for: float = 0,
 ) -> str | None:
     return removal.hold(
-        state, load=load, has_mirrors=has_mirrors, lost_for=lost_for, patience=900
+        state,
+        load=load,
+        hidden=hidden,
+        unseen=unseen,
+        has_mirrors=has_mirrors,
+        lost_for=lost_for,
+        patience=900,
     )
 
 
@@ -23,6 +35,13 @@ def test_a_worker_that_is_up_waits_for_its_mirrors_only() -> None:
     assert hold(UP, has_mirrors=True) == "waits until its mirrors are gone"
     # What was placed there and has nowhere else to go needs no Worker to wait.
     assert hold(UP, load=1) is None
+
+
+def test_a_worker_waits_for_what_may_run_out_of_sight() -> None:
+    assert hold(UP, unseen=("ml",)) == "waits until namespaces can be looked into: ml"
+    assert (
+        hold(UP, hidden=2) == "waits for 2 workloads in namespaces that are not watched there"
+    )
 
 
 def test_nothing_is_known_before_the_first_try() -> None:

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar
 
@@ -142,3 +143,33 @@ def test_only_the_status_of_a_worker_is_no_news() -> None:
     assert is_news(Change(None, before))
     assert is_news(Change(before, None))
     assert is_news(Change(before, leaving("a")))
+
+
+def test_a_worker_says_which_namespaces_go_there(told: Told) -> None:
+    told.update([worker("a", namespaces={"allow": ["ml", "web"], "deny": ["web"]})], {})
+
+    bounds = told.roster.views["a"].bounds
+    assert [each for each in ("ml", "web", "db") if bounds.let(each)] == ["ml"]
+
+
+@pytest.mark.parametrize(
+    ("only", "linked", "watched"),
+    [
+        ([], None, None),
+        (["ml", "web"], {"ml", "web"}, {"ml", "web"}),
+        (["ml", "web"], {"ml"}, {"ml"}),  # "web" is out of sight
+        (["ml"], None, {"ml"}),  # the link is still as it was before
+        ([], {"ml"}, {"ml"}),
+        (["ml"], {"web"}, set()),
+    ],
+)
+def test_only_what_should_be_seen_and_is_counts_as_watched(
+    told: Told, only: list[str], linked: set[str] | None, watched: set[str] | None
+) -> None:
+    seen = None if linked is None else frozenset(linked)
+
+    told.update([worker("a", namespaces={"only": only})], {"a": replace(up(), watched=seen)})
+
+    assert told.roster.views["a"].watched == (None if watched is None else frozenset(watched))
+    again = told.update([worker("a", namespaces={"only": only})], {"a": up()})
+    assert again == ([] if seen is None or seen == {*only} else ["a"])

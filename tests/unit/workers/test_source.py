@@ -8,6 +8,7 @@ import yaml
 
 from jobferry.errors import BadInput
 from jobferry.kube.access import Access
+from jobferry.kube.command import Command
 from jobferry.kube.document import Policy
 from jobferry.kube.wire import Answer
 from jobferry.testing.clock import ManualClock
@@ -115,7 +116,7 @@ async def test_a_secret_cannot_have_a_program_run_that_is_not_listed() -> None:
 
 
 async def test_a_secret_may_name_a_program_that_is_listed() -> None:
-    rules = Rules(policy=Policy(files=None, programs=frozenset({"aws"})))
+    rules = Rules(policy=Policy(files=None, programs=frozenset({Command("aws")})))
 
     await access(SECRET, rules, secret(config(**exec_user("aws"))))
 
