@@ -94,7 +94,7 @@ def _changes(wishes: list[Wish], names: tuple[str, ...], random: Random) -> list
             admission.want(wish)
         if ending is not None:
             admission.remove(ending)
-        for made in admission.admit(NOW):
+        for made in admission.admit(NOW).admitted:
             admission.place(made.workload, made.worker, by_workload[made.workload].terms.demand)
             running.append(made.workload)
 

@@ -12,10 +12,11 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from operator import attrgetter
+from typing import NamedTuple
 
 from jobferry.clock import Seconds
 from jobferry.core.line import Line, Place, Terms, Wish
-from jobferry.core.room import Amounts, Room
+from jobferry.core.room import Amounts, Lack, Room
 
 HOLD_AFTER: Seconds = 300.0
 """How long smaller ones may pass."""
@@ -27,6 +28,14 @@ class Reservation:
 
     workload: Hashable
     worker: str
+
+
+class Outcome(NamedTuple):
+    """What one pass came to."""
+
+    admitted: list[Reservation]
+    waiting: list[Hashable]
+    """Who lined up since the last pass, and found no room in this one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +54,9 @@ class Admission:
         self._placed: dict[Hashable, tuple[str, Amounts]] = {}
         self._wishes: dict[Hashable, Wish] = {}
         self._reserved: dict[Hashable, str] = {}
+        self._fresh: set[Hashable] = set()
+        """Those who line up since the last pass."""
+
         self._lines: dict[str, Line] = {}
         self._groups: dict[Terms, _Group] = {}
         self._hopeful: set[Terms] = set()
@@ -110,12 +122,13 @@ class Admission:
             self._give_up(workload)
             del self._wishes[workload]
         elif (wish := self._wishes.pop(workload, None)) is not None:
+            self._fresh.discard(workload)
             self._lines[wish.terms.queue].leave(wish)
             self._leave_group(wish)
 
     # What follows
 
-    def admit(self, now: Seconds) -> list[Reservation]:
+    def admit(self, now: Seconds) -> Outcome:
         """Reserve what there is room for, in the order of the line; return what is new."""
         self._hold(now)
         made: list[Reservation] = []
@@ -134,7 +147,9 @@ class Admission:
                 if self._hopeful or (first and first[0][0] < place):
                     heappush(first, (place, terms))  # somebody comes before the next of them
                     break
-        return made
+        waiting = [each for each in self._fresh if each not in self._reserved]
+        self._fresh.clear()
+        return Outcome(made, waiting)
 
     def reservation(self, workload: Hashable) -> str | None:
         """Return the worker where a workload may be placed now."""
@@ -145,14 +160,22 @@ class Admission:
         room = self._rooms.get(worker)
         return room.load if room else 0
 
-    def why_not(self, workload: Hashable) -> dict[str, str]:
+    def is_weighed(self, workload: Hashable) -> bool:
+        """Tell whether a pass has come to a workload, and there was no room for it."""
+        return (
+            workload in self._wishes
+            and workload not in self._reserved
+            and workload not in self._fresh
+        )
+
+    def lacks(self, workload: Hashable) -> dict[str, Lack]:
         """Say of each worker that could take a workload that waits why it does not."""
         wish = self._wishes.get(workload)
         if wish is None or workload in self._reserved:
             return {}
         place = self._place(wish)
         return {
-            worker: self._fullness(worker, wish.terms.demand, place)
+            worker: self._lack(worker, wish.terms.demand, place)
             for worker in wish.terms.workers
             if worker in self._rooms
         }
@@ -169,6 +192,7 @@ class Admission:
     def _line_up(self, wish: Wish) -> None:
         terms = wish.terms
         self._wishes[wish.workload] = wish
+        self._fresh.add(wish.workload)
         self._lines.setdefault(terms.queue, Line()).join(wish)
         group = self._groups.get(terms)
         if group is None:
@@ -232,15 +256,13 @@ class Admission:
                 group.hope_for(room)
                 self._hopeful.add(terms)
 
-    def _fullness(self, worker: str, demand: Amounts, place: Place) -> str:
+    def _lack(self, worker: str, demand: Amounts, place: Place) -> Lack:
         room = self._rooms[worker]
         if room.max_load is not None and room.load >= room.max_load:
-            return f"it takes at most {room.max_load} workloads, and has them"
+            return Lack("load")
         if lacking := room.shortage(demand):
-            return f"too little {lacking} is left there"
-        if worker in self._kept_from(place):
-            return "its room is kept for one that has waited longer"
-        return "others come before it"
+            return Lack("amount", lacking)
+        return Lack("kept" if worker in self._kept_from(place) else "turn")
 
     # Holding
 

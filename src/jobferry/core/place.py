@@ -6,7 +6,7 @@ from datetime import datetime
 from jobferry.core import choose, legal, placement, times
 from jobferry.core.placement import Placement, Shard
 from jobferry.core.status import SUSPENDED, end
-from jobferry.core.steps import Look, Notice, Record, Rest, Step, WriteStatus
+from jobferry.core.steps import Look, Notice, Record, Rest, Step, Want, WriteStatus
 from jobferry.core.view import Kind, View
 from jobferry.objects import Obj, conditions
 
@@ -57,32 +57,39 @@ def _place(
     but: str | None = None,
     is_nowhere: bool,
 ) -> Step:
-    """Choose a worker and record it; `shard` says what the earlier attempts earned."""
-    choice = choose.choose(view, kind, but=but)
-    if choice.worker is None:
-        return _no_worker(view, hub, choice, is_nowhere=is_nowhere)
-    there = replace(shard, worker=choice.worker.name, cluster=choice.worker.cluster)
+    """Record the worker that has room for it; `shard` says what the earlier attempts earned."""
+    able = choose.eligible(view, but=but)
+    if view.reserved is None or view.reserved not in able:
+        return _wait(view, kind, hub, Want(able), but=but, is_nowhere=is_nowhere)
+    worker = view.workers[view.reserved]
+    there = replace(shard, worker=worker.name, cluster=worker.cluster)
     decision = Placement(hub["metadata"]["uid"], attempt, (there,))
     idle = kind.IDLE if attempt > 1 else None
     return Record(placement.patch(hub, decision, view.now, idle=idle), decision, why)
 
 
-def _no_worker(view: View, hub: Obj, choice: choose.Choice, *, is_nowhere: bool) -> Step:
-    give_up, reason = view.policy.give_up_after, choice.reason
-    waits = f"no worker can take it: {reason}"
+def _wait(
+    view: View, kind: Kind, hub: Obj, wants: Want, *, but: str | None, is_nowhere: bool
+) -> Step:
+    """Wait for a worker that has room; or give up, if that takes longer than the queue says."""
+    if view.lacks is None and wants.workers:
+        return Rest("it waits for its turn", wants=wants)
+    reason = choose.why_waiting(view, kind, but=but)
+    give_up = view.policy.give_up_after
+    waits = f"no worker can take it: {reason.text}"
     if view.policy.missing:
-        return Rest(waits, notices=(Notice("NoQueue", reason),))
-    told = "NamespaceNotAllowed" if choice.is_out_of_bounds else "NoWorker"
-    notices = (Notice(told, f"No worker can take it: {reason}"),)
+        return Rest(waits, notices=(Notice("NoQueue", reason.text),))
+    told = "NamespaceNotAllowed" if reason.is_out_of_bounds else "NoWorker"
+    notices = (Notice(told, f"No worker can take it: {reason.text}"),)
     if give_up is None or not is_nowhere or (hub.get("status") or {}).get("startTime"):
         # What has run, or may run, is not thrown away because its worker went: it waits for the next one.
-        return Rest(waits, notices=notices)
+        return Rest(waits, notices=notices, wants=wants)
     if patch := legal.patch(hub, legal.unplaced(hub, view.now)):
         return WriteStatus(patch, None)  # from now on it says since when it is not suspended
     left = times.left(_waits_since(hub), give_up, view.now)
     if left > 0:
-        return Rest(waits, left, notices)
-    message = f"No worker took it within {give_up:g} s: {reason}"
+        return Rest(waits, left, notices, wants)
+    message = f"No worker took it within {give_up:g} s: {reason.text}"
     patch = legal.patch(hub, legal.fail(hub, "NoWorker", message, view.now))
     return WriteStatus(patch, "Failed") if patch else Rest("failed")
 

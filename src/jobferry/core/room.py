@@ -2,8 +2,20 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
 
 from jobferry.objects.quantities import NANO, Quantity
+
+
+class Lack(NamedTuple):
+    """Why a worker does not take a workload that it could take."""
+
+    what: Literal["load", "amount", "kept", "turn"]
+    """It has all the workloads it takes; too little of a resource is left; what is left is kept for another; or
+    it is the turn of others."""
+
+    resource: str = ""
+
 
 Amounts = tuple[tuple[str, int], ...]
 """How much of each resource, in billionths; nothing of what is not named."""

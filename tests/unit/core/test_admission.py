@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from jobferry.core.admission import HOLD_AFTER, Admission, Reservation
 from jobferry.core.line import Place, Terms, Wish
-from jobferry.core.room import Amounts
+from jobferry.core.room import Amounts, Lack
 
 CPU = 10**9
 NOW = 1_000_000.0
@@ -42,7 +42,7 @@ def fleet(*wishes: Wish, **cpus: int) -> Admission:
 
 
 def admitted(admission: Admission, now: float = NOW) -> list[tuple[object, str]]:
-    return [(each.workload, each.worker) for each in admission.admit(now)]
+    return [(each.workload, each.worker) for each in admission.admit(now).admitted]
 
 
 def confirm(admission: Admission, made: Iterable[Reservation], demand: Amounts) -> None:
@@ -129,14 +129,14 @@ def test_a_policy_decides_among_those_that_have_room(placement: str, chosen: str
 
 def test_a_reservation_takes_room_until_it_is_placed_and_then_the_placement_does() -> None:
     admission = fleet(wish("first"), wish("second"), a=1)
-    made = admission.admit(NOW)
+    made = admission.admit(NOW).admitted
     assert admission.reservation("first") == "a"
-    assert admission.admit(NOW) == []
+    assert admitted(admission) == []
 
     confirm(admission, made, (("cpu", CPU),))
     assert admission.reservation("first") is None
     assert admission.load("a") == 1
-    assert admission.admit(NOW) == []
+    assert admitted(admission) == []
 
     admission.remove("first")
     assert admitted(admission) == [("second", "a")]
@@ -180,19 +180,27 @@ def test_a_worker_takes_no_more_workloads_than_it_says() -> None:
     admission = fleet(wish("1"), wish("2"), wish("3"))
     admission.open("a", max_load=2)
 
-    assert len(admission.admit(NOW)) == 2
+    assert len(admitted(admission)) == 2
     waiting = next(name for name in "123" if admission.reservation(name) is None)
-    assert admission.why_not(waiting) == {
-        "a": "it takes at most 2 workloads, and has them",
-    }
+    assert admission.lacks(waiting) == {"a": Lack("load")}
 
 
 def test_it_says_why_not_and_how_many_come_before() -> None:
     admission = fleet(wish("1", cpu=3), wish("2", since=NOW - 1, cpu=3), a=2)
     admission.admit(NOW)
 
-    assert admission.why_not("2") == {"a": "too little cpu is left there"}
+    assert admission.lacks("2") == {"a": Lack("amount", "cpu")}
     assert admission.ahead("2") == 1
+
+
+def test_a_pass_tells_once_who_found_no_room() -> None:
+    admission = fleet(wish("large", cpu=3), wish("small"), a=2)
+    assert not admission.is_weighed("large")
+
+    assert admission.admit(NOW).waiting == ["large"]
+    assert admission.is_weighed("large")
+    assert not admission.is_weighed("small")
+    assert admission.admit(NOW).waiting == []
 
 
 # Holding
@@ -208,9 +216,7 @@ def test_one_that_waited_too_long_has_room_kept_for_it() -> None:
         admission.remove(n)
         admission.want(wish(f"small-{n}"))
         assert admitted(admission) == []
-    assert admission.why_not("small-0") == {
-        "a": "its room is kept for one that has waited longer"
-    }
+    assert admission.lacks("small-0") == {"a": Lack("kept")}
 
     admission.remove(3)
     assert admitted(admission) == [("large", "a")]
@@ -281,7 +287,7 @@ class Model:
         )
 
     def admit(self, now: float) -> None:
-        for made in self.admission.admit(now):
+        for made in self.admission.admit(now).admitted:
             name = str(made.workload)
             assert made.worker in self.capacity  # it is open
             assert made.worker in self.waiting[name].terms.workers
@@ -402,7 +408,7 @@ def test_nothing_starves(seed: int) -> None:
             name = f"small-{next(numbers)}"
             sizes[name] = random.randint(1, 3)
             admission.want(wish(name, since=now, cpu=sizes[name]))
-        for made in admission.admit(now):
+        for made in admission.admit(now).admitted:
             admission.place(made.workload, made.worker, (("cpu", sizes[made.workload] * CPU),))
             ends[made.workload] = now + random.uniform(1.0, longest)
         assert now - NOW <= HOLD_AFTER + longest + 2 * pause

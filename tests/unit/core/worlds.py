@@ -1,15 +1,18 @@
 """What is known about one workload, built up step by step, for tests of the decisions about it."""
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from jobferry.core import placement
+from jobferry.core import placement, wishes
+from jobferry.core.admission import Admission
 from jobferry.core.base import Base
+from jobferry.core.bounds import NO_BOUNDS, Bounds
 from jobferry.core.decide import decide
 from jobferry.core.placement import Placement, Shard
-from jobferry.core.steps import CreateMirror, EditMirror, Record, Step, WriteStatus
+from jobferry.core.room import Lack, amounts
+from jobferry.core.steps import CreateMirror, EditMirror, Record, Rest, Step, Want, WriteStatus
 from jobferry.core.view import Policy, View, Worker
 from jobferry.kinds import job
 from jobferry.objects import Obj, merge_patch
@@ -67,6 +70,9 @@ class World:
     is_live: bool = True
     buried: str = ""
     unclaimed: str = ""
+    bounds: Bounds = NO_BOUNDS
+    reserved: str | None = None
+    lacks: dict[str, Lack] | None = None
 
     def view(self) -> View:
         names = tuple(worker.name for worker in self.workers)
@@ -77,8 +83,8 @@ class World:
             is_live=self.is_live,
             mirrors=self.mirrors,
             workers={worker.name: worker for worker in self.workers},
-            loads=self.loads,
-            used=self.used,
+            reserved=self.reserved,
+            lacks=None if self.lacks is None else lambda: self.lacks or {},
             policy=Policy(workers=names, **self.policy),
             origin="hub-uid",
             dispatcher="jobferry.io/dispatcher",
@@ -86,11 +92,31 @@ class World:
             refusals=self.refusals,
             buried=self.buried,
             unclaimed=self.unclaimed,
+            bounds=self.bounds,
         )
 
     def next(self) -> Step:
-        """Return the next step."""
-        return decide(self.view(), job)
+        """Return the next step, after a pass over all that wait if it waits for one."""
+        self.reserved, self.lacks = None, None
+        step = decide(self.view(), job)
+        if isinstance(step, Rest) and step.wants is not None:
+            self.weigh(step.wants)
+            step = decide(self.view(), job)
+        return replace(step, wants=None) if isinstance(step, Rest) else step
+
+    def weigh(self, wants: Want) -> None:
+        """Let it line up alone."""
+        assert self.hub is not None
+        admission = Admission()
+        for worker in self.workers:
+            wishes.note(admission, worker)
+            used = [amounts(self.used[worker.name])] if worker.name in self.used else []
+            others = [()] * (self.loads.get(worker.name, 0) - len(used))
+            for number, demand in enumerate([*used, *others]):
+                admission.place((worker.name, number), worker.name, demand)
+        admission.want(wishes.wish("a", self.view(), job, self.hub, wants))
+        admission.admit(NOW.timestamp())
+        self.reserved, self.lacks = admission.reservation("a"), admission.lacks("a")
 
     def place(self, worker: str = "east", attempt: int = 1, base: Base | None = None) -> None:
         """Record a placement, as the dispatcher would have."""
