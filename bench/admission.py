@@ -9,6 +9,7 @@ from collections.abc import Callable
 from random import Random
 from statistics import median
 from time import process_time
+from typing import Any
 
 from jobferry.core.admission import Admission
 from jobferry.core.line import Place, Terms, Wish
@@ -65,13 +66,13 @@ def _timed(act: Callable[[], object]) -> float:
     return process_time() - began
 
 
-def _bare_checks(wishes: list[Wish], names: tuple[str, ...]) -> float:
+def _bare_checks(wishes: list[Wish[Any]], names: tuple[str, ...]) -> float:
     rooms = [Room(name, True, None, {"cpu": CPU, "memory": CPU}) for name in names]
     return _timed(lambda: [room.fits(each.terms.demand) for each in wishes for room in rooms])
 
 
-def _line_up(wishes: list[Wish], names: tuple[str, ...], *, cpus: int) -> Admission:
-    admission = Admission()
+def _line_up(wishes: list[Wish[Any]], names: tuple[str, ...], *, cpus: int) -> Admission[Any]:
+    admission = Admission[Any]()
     for each in wishes:
         admission.want(each)
     for name in names:
@@ -79,17 +80,17 @@ def _line_up(wishes: list[Wish], names: tuple[str, ...], *, cpus: int) -> Admiss
     return admission
 
 
-def _full_pass(wishes: list[Wish], names: tuple[str, ...], *, cpus: int) -> float:
+def _full_pass(wishes: list[Wish[Any]], names: tuple[str, ...], *, cpus: int) -> float:
     admission = _line_up(wishes, names, cpus=cpus)
     return _timed(lambda: admission.admit(NOW))
 
 
-def _changes(wishes: list[Wish], names: tuple[str, ...], random: Random) -> list[float]:
+def _changes(wishes: list[Wish[Any]], names: tuple[str, ...], random: Random) -> list[float]:
     """Let workloads end one by one in a full fleet, each making room for others, and as many come."""
     admission = _line_up(wishes, names, cpus=64)
     running: list[object] = []
 
-    def step(wish: Wish | None, ending: object) -> None:
+    def step(wish: Wish[Any] | None, ending: object) -> None:
         if wish is not None:
             admission.want(wish)
         if ending is not None:
@@ -98,7 +99,7 @@ def _changes(wishes: list[Wish], names: tuple[str, ...], random: Random) -> list
             admission.place(made.workload, made.worker, by_workload[made.workload].terms.demand)
             running.append(made.workload)
 
-    by_workload: dict[object, Wish] = {each.workload: each for each in wishes}
+    by_workload: dict[object, Wish[Any]] = {each.workload: each for each in wishes}
     step(None, None)
     taken = []
     for n in range(CHANGES):

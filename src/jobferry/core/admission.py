@@ -8,14 +8,14 @@ one worker kept for it from then on, so that it waits no longer than what runs t
 Quotas, shares and preemption are to be rules here.
 """
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Generic, NamedTuple
 
 from jobferry.clock import Seconds
-from jobferry.core.line import Line, Place, Terms, Wish
+from jobferry.core.line import Line, Place, Terms, W, Wish
 from jobferry.core.room import Amounts, Lack, Room
 
 HOLD_AFTER: Seconds = 300.0
@@ -23,46 +23,46 @@ HOLD_AFTER: Seconds = 300.0
 
 
 @dataclass(frozen=True, slots=True)
-class Reservation:
+class Reservation(Generic[W]):
     """That a workload may be placed on a worker: there is room, and nobody else gets it."""
 
-    workload: Hashable
+    workload: W
     worker: str
 
 
-class Outcome(NamedTuple):
+class Outcome(NamedTuple, Generic[W]):
     """What one pass came to."""
 
-    admitted: list[Reservation]
-    waiting: list[Hashable]
+    admitted: list[Reservation[W]]
+    waiting: list[W]
     """Who lined up since the last pass, and found no room in this one."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Hold:
+class _Hold(Generic[W]):
     """That the room of a worker is kept for a workload that is too large for it now."""
 
-    wish: Wish
+    wish: Wish[W]
     worker: str
 
 
-class Admission:
+class Admission(Generic[W]):
     """Keeps the account; every method is a matter of what changed, not of how much there is."""
 
     def __init__(self) -> None:
         self._rooms: dict[str, Room] = {}
-        self._placed: dict[Hashable, tuple[str, Amounts]] = {}
-        self._wishes: dict[Hashable, Wish] = {}
-        self._reserved: dict[Hashable, str] = {}
-        self._fresh: set[Hashable] = set()
+        self._placed: dict[W, tuple[str, Amounts]] = {}
+        self._wishes: dict[W, Wish[W]] = {}
+        self._reserved: dict[W, str] = {}
+        self._fresh: set[W] = set()
         """Those who line up since the last pass."""
 
         self._lines: dict[str, Line] = {}
-        self._groups: dict[Terms, _Group] = {}
+        self._groups: dict[Terms, _Group[W]] = {}
         self._hopeful: set[Terms] = set()
         """Those who may find room; for the others there was none, and none has come since."""
 
-        self._holds: dict[str, _Hold] = {}
+        self._holds: dict[str, _Hold[W]] = {}
         """By queue."""
 
     # What changes
@@ -86,7 +86,7 @@ class Admission:
         for workload in [each for each, where in self._reserved.items() if where == worker]:
             self._cancel(workload)
 
-    def place(self, workload: Hashable, worker: str, demand: Amounts) -> None:
+    def place(self, workload: W, worker: str, demand: Amounts) -> None:
         """Take note where a workload is placed, by the word of the hub, and what it needs there."""
         if self._placed.get(workload) == (worker, demand):
             return
@@ -96,7 +96,7 @@ class Admission:
         if self._reserved.get(workload) == worker:
             self.withdraw(workload)
 
-    def remove(self, workload: Hashable) -> None:
+    def remove(self, workload: W) -> None:
         """Take note that a workload is placed nowhere, or has ended."""
         found = self._placed.pop(workload, None)
         if found is not None:
@@ -104,7 +104,7 @@ class Admission:
             self._rooms[worker].give_back(demand)
             self._wake(worker)
 
-    def want(self, wish: Wish) -> None:
+    def want(self, wish: Wish[W]) -> None:
         """Take note that a workload wants a worker, or wants another than before."""
         known = self._wishes.get(wish.workload)
         if known == wish:
@@ -116,7 +116,7 @@ class Admission:
         self.withdraw(wish.workload)
         self._line_up(wish)
 
-    def withdraw(self, workload: Hashable) -> None:
+    def withdraw(self, workload: W) -> None:
         """Take note that a workload wants no worker any more."""
         if workload in self._reserved:
             self._give_up(workload)
@@ -126,12 +126,17 @@ class Admission:
             self._lines[wish.terms.queue].leave(wish)
             self._leave_group(wish)
 
+    def clear(self) -> None:
+        """Forget who wants what."""
+        for workload in list(self._wishes):
+            self.withdraw(workload)
+
     # What follows
 
-    def admit(self, now: Seconds) -> Outcome:
+    def admit(self, now: Seconds) -> Outcome[W]:
         """Reserve what there is room for, in the order of the line; return what is new."""
         self._hold(now)
-        made: list[Reservation] = []
+        made: list[Reservation[W]] = []
         first: list[tuple[Place, Terms]] = []
         while self._hopeful or first:
             for terms in self._hopeful:
@@ -151,16 +156,25 @@ class Admission:
         self._fresh.clear()
         return Outcome(made, waiting)
 
-    def reservation(self, workload: Hashable) -> str | None:
+    def reservation(self, workload: W) -> str | None:
         """Return the worker where a workload may be placed now."""
         return self._reserved.get(workload)
+
+    def has(self, workload: W) -> bool:
+        """Tell whether a workload waits, or may be placed."""
+        return workload in self._wishes
+
+    @property
+    def has_news(self) -> bool:
+        """Whether a pass may come to anything."""
+        return bool(self._hopeful or self._fresh)
 
     def load(self, worker: str) -> int:
         """Return how many workloads a worker has, or is about to get."""
         room = self._rooms.get(worker)
         return room.load if room else 0
 
-    def is_weighed(self, workload: Hashable) -> bool:
+    def is_weighed(self, workload: W) -> bool:
         """Tell whether a pass has come to a workload, and there was no room for it."""
         return (
             workload in self._wishes
@@ -168,7 +182,7 @@ class Admission:
             and workload not in self._fresh
         )
 
-    def lacks(self, workload: Hashable) -> dict[str, Lack]:
+    def lacks(self, workload: W) -> dict[str, Lack]:
         """Say of each worker that could take a workload that waits why it does not."""
         wish = self._wishes.get(workload)
         if wish is None or workload in self._reserved:
@@ -180,7 +194,7 @@ class Admission:
             if worker in self._rooms
         }
 
-    def ahead(self, workload: Hashable) -> int:
+    def ahead(self, workload: W) -> int:
         """Return how many of its queue come before a workload that waits."""
         wish = self._wishes.get(workload)
         if wish is None or workload in self._reserved:
@@ -189,7 +203,7 @@ class Admission:
 
     # Lining up
 
-    def _line_up(self, wish: Wish) -> None:
+    def _line_up(self, wish: Wish[W]) -> None:
         terms = wish.terms
         self._wishes[wish.workload] = wish
         self._fresh.add(wish.workload)
@@ -202,7 +216,7 @@ class Admission:
         if group.first() is wish:
             self._hopeful.add(terms)
 
-    def _leave_group(self, wish: Wish) -> None:
+    def _leave_group(self, wish: Wish[W]) -> None:
         group = self._groups[wish.terms]
         group.discard(wish)
         if not group:
@@ -213,24 +227,24 @@ class Admission:
             del self._holds[wish.terms.queue]
             self._wake(hold.worker)
 
-    def _place(self, wish: Wish) -> Place:
+    def _place(self, wish: Wish[W]) -> Place:
         return self._lines[wish.terms.queue].place(wish)
 
     # Reserving
 
-    def _reserve(self, wish: Wish, room: Room) -> Reservation:
+    def _reserve(self, wish: Wish[W], room: Room) -> Reservation[W]:
         self._lines[wish.terms.queue].admit(wish)
         self._reserved[wish.workload] = room.worker
         room.take(wish.terms.demand)
         self._leave_group(wish)
         return Reservation(wish.workload, room.worker)
 
-    def _cancel(self, workload: Hashable) -> None:
+    def _cancel(self, workload: W) -> None:
         """Let a workload wait again that was to go somewhere."""
         self._give_up(workload)
         self._line_up(self._wishes[workload])
 
-    def _give_up(self, workload: Hashable) -> None:
+    def _give_up(self, workload: W) -> None:
         worker = self._reserved.pop(workload)
         self._rooms[worker].give_back(self._wishes[workload].terms.demand)
         self._wake(worker)
@@ -282,9 +296,9 @@ class Admission:
             if self._holds.get(queue) != hold:
                 self._wake(hold.worker)
 
-    def _overdue(self, now: Seconds) -> dict[str, Wish]:
+    def _overdue(self, now: Seconds) -> dict[str, Wish[W]]:
         """Find the first of each queue that has waited too long and could have room some time."""
-        found: dict[str, Wish] = {}
+        found: dict[str, Wish[W]] = {}
         for terms, group in self._groups.items():
             wish = group.first()
             if now - wish.own.since < HOLD_AFTER:
@@ -301,7 +315,7 @@ class Admission:
             if worker in self._rooms and self._rooms[worker].could_fit(terms.demand)
         )
 
-    def _worker_to_hold(self, wish: Wish, before: _Hold | None) -> str | None:
+    def _worker_to_hold(self, wish: Wish[W], before: _Hold[W] | None) -> str | None:
         """Choose the worker that comes nearest to having room; the same as before, as long as it can be."""
         taken = {hold.worker for hold in self._holds.values()}
         free = [worker for worker in self._possible(wish.terms) if worker not in taken]
@@ -327,7 +341,7 @@ _load = attrgetter("load")
 _BEST = {"Spread": _emptiest, "Pack": _fullest}
 
 
-class _Group:
+class _Group(Generic[W]):
     """Those who wait on the same terms: if the first finds no room, nor do the others."""
 
     def __init__(self, terms: Terms) -> None:
@@ -335,13 +349,13 @@ class _Group:
         self.rooms: list[Room] = []
         """Where there may be room for them, in that order."""
 
-        self._ranks: dict[tuple[int, Place], Wish] = {}
+        self._ranks: dict[tuple[int, Place], Wish[W]] = {}
         self._heap: list[tuple[int, Place]] = []
 
     def __bool__(self) -> bool:
         return bool(self._ranks)
 
-    def add(self, wish: Wish) -> None:
+    def add(self, wish: Wish[W]) -> None:
         """Take one more in."""
         if wish.rank not in self._ranks:
             heappush(self._heap, wish.rank)
@@ -353,11 +367,11 @@ class _Group:
             self.rooms.append(room)
             self.rooms.sort(key=lambda each: self.order[each.worker])
 
-    def discard(self, wish: Wish) -> None:
+    def discard(self, wish: Wish[W]) -> None:
         """Let one go."""
         del self._ranks[wish.rank]
 
-    def first(self) -> Wish:
+    def first(self) -> Wish[W]:
         """Return who comes first."""
         while self._heap[0] not in self._ranks:
             heappop(self._heap)  # gone meanwhile

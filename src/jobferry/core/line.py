@@ -7,9 +7,12 @@ their ages put them; who takes which of these places, its priorities say. Whoeve
 from bisect import bisect_left, insort
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from jobferry.core.room import Amounts
+
+W = TypeVar("W", bound=Hashable)
+"""What names a workload."""
 
 
 class Place(NamedTuple):
@@ -34,10 +37,10 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(Generic[W]):
     """That a workload run somewhere: it waits for its first worker, or is to leave the one it has."""
 
-    workload: Hashable
+    workload: W
     own: Place
     """Where its own age puts it."""
 
@@ -60,30 +63,30 @@ class Line:
     def __len__(self) -> int:
         return len(self._ranks)
 
-    def join(self, wish: Wish) -> None:
+    def join(self, wish: Wish[Any]) -> None:
         """Line up."""
         insort(self._places, wish.own)
         insort(self._ranks, wish.rank)
 
-    def leave(self, wish: Wish) -> None:
+    def leave(self, wish: Wish[Any]) -> None:
         """Go without having been admitted: with the place that its own age gave, if nobody took it."""
         del self._ranks[self._rank(wish)]
         at = bisect_left(self._places, wish.own)
         is_there = at < len(self._places) and self._places[at] == wish.own
         del self._places[at if is_there else -1]
 
-    def admit(self, wish: Wish) -> None:
+    def admit(self, wish: Wish[Any]) -> None:
         """Go in, with the place where it stood: an older one of less priority does not keep it."""
         at = self._rank(wish)
         del self._ranks[at], self._places[at]
 
-    def place(self, wish: Wish) -> Place:
+    def place(self, wish: Wish[Any]) -> Place:
         """Return where in the common line it stands."""
         return self._places[self._rank(wish)]
 
-    def ahead(self, wish: Wish) -> int:
+    def ahead(self, wish: Wish[Any]) -> int:
         """Return how many of its queue come before it."""
         return self._rank(wish)
 
-    def _rank(self, wish: Wish) -> int:
+    def _rank(self, wish: Wish[Any]) -> int:
         return bisect_left(self._ranks, wish.rank)

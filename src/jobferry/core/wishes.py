@@ -1,17 +1,17 @@
 """Puts what is known of a workload and of a worker into the terms of admission."""
 
-from collections.abc import Hashable
+from typing import Any
 
 from jobferry.core import times
 from jobferry.core.admission import Admission
-from jobferry.core.line import Place, Terms, Wish
+from jobferry.core.line import Place, Terms, W, Wish
 from jobferry.core.room import amounts
 from jobferry.core.steps import Want
 from jobferry.core.view import Kind, View, Worker
 from jobferry.objects import Obj
 
 
-def wish(workload: Hashable, view: View, kind: Kind, hub: Obj, wants: Want) -> Wish:
+def wish(workload: W, view: View, kind: Kind, hub: Obj, wants: Want) -> Wish[W]:
     """Return what a workload wishes that wants one of some workers."""
     meta, policy = hub["metadata"], view.policy
     made = times.instant(meta["creationTimestamp"]).timestamp()
@@ -19,7 +19,7 @@ def wish(workload: Hashable, view: View, kind: Kind, hub: Obj, wants: Want) -> W
     return Wish(workload, Place(made, meta["uid"]), view.priority, terms)
 
 
-def note(admission: Admission, worker: Worker) -> None:
+def note(admission: Admission[Any], worker: Worker) -> None:
     """Take note of what a worker takes now."""
     if worker.is_up and worker.refuses is None:
         admission.open(

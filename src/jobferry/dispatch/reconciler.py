@@ -99,11 +99,8 @@ class Reconciler:
                 await self._actor.delete(step)
 
     async def _place(self, hub: Obj, step: Record) -> None:
-        chosen = [shard.worker for shard in step.placement.shards]
-        need = job.demand(hub)
-        with self._views.loads.expecting(chosen), self._views.used.expecting(chosen, need):
-            await self._actor.record(hub, step)
-        self._meters.place(chosen)
+        await self._actor.record(hub, step)
+        self._meters.place([shard.worker for shard in step.placement.shards])
 
     async def _look(self, known: Known) -> None:
         found = await self._actor.look(known.key)
@@ -139,6 +136,7 @@ class Reconciler:
 
     async def _rest(self, key: Key, view: View, step: Rest) -> Outcome:
         _log.debug("Rests", why=step.why)
+        self._views.admitting.note_wish(key, view, step.wants)
         notices = step.notices
         if view.hub is None and not notices and (stranger := self._views.stranger(key)):
             notice = await self._views.claims.notice(self._actor.hub, stranger)

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import count
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -27,13 +28,13 @@ def wish(
     cpu: int = 1,
     workers: tuple[str, ...] = ("a", "b"),
     placement: str = "Spread",
-) -> Wish:
+) -> Wish[Any]:
     terms = Terms(queue, workers, placement, (("cpu", cpu * CPU),))
     return Wish(name, Place(since, name), priority, terms)
 
 
-def fleet(*wishes: Wish, **cpus: int) -> Admission:
-    admission = Admission()
+def fleet(*wishes: Wish[Any], **cpus: int) -> Admission[Any]:
+    admission = Admission[Any]()
     for worker, amount in cpus.items():
         admission.open(worker, capacity={"cpu": amount * CPU})
     for each in wishes:
@@ -41,11 +42,13 @@ def fleet(*wishes: Wish, **cpus: int) -> Admission:
     return admission
 
 
-def admitted(admission: Admission, now: float = NOW) -> list[tuple[object, str]]:
+def admitted(admission: Admission[Any], now: float = NOW) -> list[tuple[object, str]]:
     return [(each.workload, each.worker) for each in admission.admit(now).admitted]
 
 
-def confirm(admission: Admission, made: Iterable[Reservation], demand: Amounts) -> None:
+def confirm(
+    admission: Admission[Any], made: Iterable[Reservation[Any]], demand: Amounts
+) -> None:
     for each in made:
         admission.place(each.workload, each.worker, demand)
 
@@ -273,10 +276,10 @@ QUEUES = ("p", "q")
 class Model:
     """The same account, kept the slow way."""
 
-    admission: Admission = field(default_factory=Admission)
+    admission: Admission[Any] = field(default_factory=Admission)
     capacity: dict[str, int] = field(default_factory=dict)
-    waiting: dict[str, Wish] = field(default_factory=dict)
-    taken: dict[str, tuple[str, Wish]] = field(default_factory=dict)
+    waiting: dict[str, Wish[Any]] = field(default_factory=dict)
+    taken: dict[str, tuple[str, Wish[Any]]] = field(default_factory=dict)
     """Reserved or placed: where, and by which wish."""
 
     placed: set[str] = field(default_factory=set)

@@ -107,7 +107,7 @@ class World:
     def weigh(self, wants: Want) -> None:
         """Let it line up alone."""
         assert self.hub is not None
-        admission = Admission()
+        admission = Admission[Any]()
         for worker in self.workers:
             wishes.note(admission, worker)
             used = [amounts(self.used[worker.name])] if worker.name in self.used else []
