@@ -54,6 +54,8 @@ async def fleet(request: pytest.FixtureRequest) -> AsyncIterator[Fleet]:
 def _needs_processes(item: pytest.Item) -> bool:
     """Tell whether the clusters must be processes, real ones or localkube."""
     marker = item.get_closest_marker("fleet")
+    if marker is not None and "one process" in marker.args:
+        return False
     return IS_REAL or IS_CHOSEN or marker is None or "processes" in marker.args
 
 

@@ -127,6 +127,10 @@ class Network(Protocol):
         """Pass on what has waited."""
         ...
 
+    def strand(self) -> None:
+        """Pass on again what is new; of the connections there were nobody will hear any more."""
+        ...
+
     async def __aenter__(self) -> Self: ...
 
     async def __aexit__(self, *_: object) -> None: ...
@@ -155,9 +159,9 @@ class Fleet(ABC):
     def audit_log(self, name: str) -> bytes:
         """Return what a cluster was asked so far, a line for each request."""
 
-    def connect(self, access: Access, name: str) -> Client:
+    def connect(self, access: Access, name: str, clock: Clock | None = None) -> Client:
         """Return a client of a cluster."""
-        return connect(access, name=name, clock=self.clock, reach=self.reach)
+        return connect(access, name=name, clock=clock or self.clock, reach=self.reach)
 
     def client(self, name: str, user: str = ADMIN) -> Client:
         """Return a new client of a cluster; by default, of somebody who may do everything there."""
@@ -168,10 +172,12 @@ class Fleet(ABC):
         entries = (orjson.loads(line) for line in self.audit_log(name).splitlines())
         return [entry for entry in entries if entry["user"].get("username") == user]
 
-    async def dispatch(self, hub: Client, settings: Settings) -> None:
-        """Run a dispatcher, as `jobferry run` does."""
-        me = f"test-{token_hex(4)}"
-        await app.dispatch(hub, settings, me=me, meters=Meters(hub.clock), reach=self.reach)
+    async def dispatch(
+        self, hub: Client, settings: Settings, *, reach: Reach | None = None
+    ) -> None:
+        """Run a dispatcher, as `jobferry run` does; `reach` is its way to workers."""
+        me, meters = f"test-{token_hex(4)}", Meters(hub.clock)
+        await app.dispatch(hub, settings, me=me, meters=meters, reach=reach or self.reach)
 
     async def prepare(self) -> None:
         """Make the clusters fit for dispatchers, and tell the hub of its workers."""

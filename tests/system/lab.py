@@ -5,9 +5,10 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
 from typing import Any, Self
 
+from jobferry.clock import Clock
 from jobferry.kube import errors
 from jobferry.kube.calls import Scope
-from jobferry.kube.client import Client
+from jobferry.kube.client import Client, Reach, connect
 from jobferry.kube.resources import SECRETS
 from jobferry.objects import Obj
 from jobferry.runtime import supervise
@@ -92,13 +93,26 @@ class Lab:
             tasks.start("dispatcher", lambda: self.replica(**changes))
             yield
 
-    async def replica(self, *, network: Network | None = None, **changes: Any) -> None:
-        """Run a dispatcher until cancelled; `network` is between it and the hub."""
+    async def replica(
+        self,
+        *,
+        network: Network | None = None,
+        clock: Clock | None = None,
+        reach: Reach | None = None,
+        **changes: Any,
+    ) -> None:
+        """Run a dispatcher until cancelled.
+
+        `network` is between it and the hub, `clock` is its own, `reach` its way to all clusters.
+        """
         access = self.fleet.planes["west"].access(DISPATCHER)
         if network is not None:
             access = replace(access, server=replace(access.server, url=network.url))
-        async with self.fleet.connect(access, "west") as hub:
-            await self.fleet.dispatch(hub, replace(Settings(), **changes))
+        reach = reach or self.fleet.reach
+        async with connect(
+            access, name="west", clock=clock or self.fleet.clock, reach=reach
+        ) as hub:
+            await self.fleet.dispatch(hub, replace(Settings(), **changes), reach=reach)
 
     def network(self) -> Network:
         """Return a network to the hub that can be cut."""

@@ -15,7 +15,7 @@ from jobferry.localkube.apiserver.storage.journal import NOTHING, Contents
 from jobferry.localkube.controllers import manager
 from jobferry.localkube.in_process import Cluster, in_process
 from jobferry.runtime import supervise
-from jobferry.testing.clock import ManualClock
+from jobferry.testing.clock import ManualClock, SkewedClock
 from tests.system.fleet import ADMIN, NAMES, Fleet, Network
 from tests.system.wires import Wires
 
@@ -61,6 +61,8 @@ class OneProcess(Fleet):
         self._wires = Wires()
         self.reach = self._wires.reach
         self.planes = {name: Plane(name, self._clock) for name in NAMES}
+        self.clocks = {name: SkewedClock(self._clock) for name in NAMES}
+        """What each cluster takes for the time of day."""
 
     def check(self) -> None:
         """Whatever ends the dispatcher or a kubelet ends the test, too."""
@@ -82,12 +84,12 @@ class OneProcess(Fleet):
             for seed, (name, plane) in enumerate(self.planes.items()):
                 found[name] = await stack.enter_async_context(
                     in_process(
-                        self._clock,
+                        self.clocks[name],
                         name=name,
                         random=Random(seed),
                         contents=plane.contents,
                         without_plugins={"ServiceAccount"},
-                        audit=Audit(cast("io.RawIOBase", plane.audit_log), self._clock),
+                        audit=Audit(cast("io.RawIOBase", plane.audit_log), self.clocks[name]),
                     )
                 )
                 self._wires.add(plane.url, found[name].app)

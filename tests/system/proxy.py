@@ -64,6 +64,12 @@ class Proxy:
         """Pass on what has waited."""
         self._flows.set()
 
+    def strand(self) -> None:
+        """Pass on again what is new; of the connections there were nobody will hear any more."""
+        self._flows.clear()
+        self._flows = asyncio.Event()
+        self._flows.set()
+
     def _meet(self, here: asyncio.StreamReader, back: asyncio.StreamWriter) -> None:
         # At once, not when the task begins to run: until then it would outlive a cut.
         task = asyncio.create_task(self._join(here, back))
@@ -72,18 +78,22 @@ class Proxy:
         task.add_done_callback(lambda _: back.transport.abort())
 
     async def _join(self, here: asyncio.StreamReader, back: asyncio.StreamWriter) -> None:
+        flows = self._flows
         with suppress(OSError, ExceptionGroup):
             there, onward = await asyncio.open_connection(self._host, self._port)
             try:
                 async with asyncio.TaskGroup() as both:
-                    both.create_task(self._copy(here, onward))
-                    both.create_task(self._copy(there, back))
+                    both.create_task(_copy(here, onward, flows))
+                    both.create_task(_copy(there, back, flows))
             finally:
                 onward.transport.abort()
 
-    async def _copy(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while data := await reader.read(65536):
-            await self._flows.wait()
-            writer.write(data)
-            await writer.drain()
-        raise ConnectionResetError
+
+async def _copy(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, flows: asyncio.Event
+) -> None:
+    while data := await reader.read(65536):
+        await flows.wait()
+        writer.write(data)
+        await writer.drain()
+    raise ConnectionResetError

@@ -218,3 +218,23 @@ async def test_an_api_server_that_is_slow_to_answer_delays_nothing_for_good(
 
         await world.until("a", complete)
         assert await world.pods("a") == {"south": 1}
+
+
+async def test_a_job_whose_record_would_not_fit_runs_on_where_it_is(lab: Lab) -> None:
+    world, north = lab.world, lab.world.workers["north"]
+    await lab.add_workers()
+    queue = await world.queue("north-first", **NORTH_FIRST)
+    scattered = ",".join(map(str, range(0, 100_000, 2)))
+    indexed: dict[str, Any] = {"completionMode": "Indexed", "completions": 100_000}
+    async with lab.dispatcher():
+        await world.submit(job("a", queue=queue, seconds=FOREVER, parallelism=0, **indexed))
+        await world.on("north", "a", lambda obj: obj.get("status", {}).get("startTime"))
+        done = {"status": {"completedIndexes": scattered}}
+        await north.patch(JOBS, "a", done, namespace=world.namespace, subresource="status")
+        await world.until("a", counts(succeeded=50_000))
+
+        await lab.edit_worker("north", drain="MoveAway")
+
+        assert "262144 bytes" in await world.event("a", "RecordTooLarge")
+        assert attempt(await world.until("a", is_there)) == 1
+        assert not (await world.on("north", "a"))["spec"].get("suspend")

@@ -63,14 +63,21 @@ class Line:
         """Pass on what has waited."""
         self._flows.set()
 
+    def strand(self) -> None:
+        """Pass on again what is new; of the connections there were nobody will hear any more."""
+        self._flows.clear()
+        self._flows = asyncio.Event()
+        self._flows.set()
+
     @asynccontextmanager
     async def passing(
         self, inner: Transport, request: Request, within: Seconds, clock: Clock
     ) -> AsyncIterator[Stream]:
         """Pass a request on, and its answer while it comes."""
+        flows = self._flows
         try:
             async with timeout(clock, within):
-                await self._flows.wait()
+                await flows.wait()
         except TimeoutError as error:
             raise errors.Timeout(f"no answer within {within:g} s") from error
         if self._is_cut:
@@ -78,7 +85,7 @@ class Line:
         async with inner.stream(request, within=within) as stream:
             self._open.add(stream)
             try:
-                yield _Held(stream, self._flows)
+                yield _Held(stream, flows)
             finally:
                 self._open.discard(stream)
 

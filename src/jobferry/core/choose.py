@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 
+from jobferry.core import going
 from jobferry.core.room import Lack
 from jobferry.core.view import Kind, View, Worker
 from jobferry.objects.demand import MOST
+from jobferry.objects.times import timestamp
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +59,15 @@ def verdict(view: View, kind: Kind, name: str, lack: Lack | None) -> str:
 
 def _closure(worker: Worker) -> str | None:
     """Say why a worker takes no new work of anybody, if so."""
+    if worker.silent_since is not None:
+        return f"silent since {timestamp(worker.silent_since)}"
     return worker.refuses if worker.is_up else "not connected"
 
 
 def _objection(view: View, name: str) -> str | None:
     """Say why a worker does not take this very workload, whatever room it has, if so."""
+    if going.holds_name(view, name):
+        return "an earlier mirror of that name is not gone from there yet"
     return _trespass(view, name) or view.refusals.get(name)
 
 

@@ -4,18 +4,21 @@ It is asked again after every step, with what the step taught. So it never plans
 after a crash at any point is nothing special.
 """
 
+from dataclasses import replace
+
 from jobferry.clock import Seconds
-from jobferry.core import legal, placement, times
+from jobferry.core import going, legal, placement, times
 from jobferry.core.adopt import adopt, await_workers
 from jobferry.core.follow import follow
 from jobferry.core.marks import HUB_UID, Standing, Verdict, read
-from jobferry.core.place import move, place
+from jobferry.core.place import lose, move, place
 from jobferry.core.placement import Placement, Shard
 from jobferry.core.status import count, end, uncounted
 from jobferry.core.steps import (
     CreateMirror,
     DeleteMirror,
     Look,
+    LookAtMirror,
     Notice,
     Record,
     Rest,
@@ -32,6 +35,13 @@ LOOK_AGAIN: Seconds = 600.0
 
 def decide(view: View, kind: Kind) -> Step:
     """Return what to do next."""
+    step = _next(view, kind)
+    if isinstance(step, Rest) and (waits := tuple(going.notices(view))):
+        return replace(step, notices=(*step.notices, *waits))
+    return step
+
+
+def _next(view: View, kind: Kind) -> Step:
     hub = view.hub
     if hub is None or hub["metadata"].get("deletionTimestamp"):
         return _clean_up(view)
@@ -53,7 +63,7 @@ def _clean_up(view: View) -> Step:
     """Remove what is left of a workload that is gone; one that is only not ours any more goes on."""
     left = []
     for worker, obj in view.mirrors.items():
-        if not (_is_reachable(view, worker) and _is_ours(view, worker, obj)):
+        if not (_can_delete(view, worker, obj) and _is_ours(view, worker, obj)):
             continue
         uid = obj["metadata"]["labels"][HUB_UID]
         if view.unclaimed and uid == view.unclaimed:
@@ -88,7 +98,7 @@ def _stale(view: View, hub: Obj, placed: Placement | None) -> Step | None:
     """Find a mirror of an earlier workload of this name, or of an earlier attempt."""
     wanted = {shard.worker for shard in placed.shards} if placed else set()
     for worker, obj in view.mirrors.items():
-        if not _is_reachable(view, worker):
+        if not _can_delete(view, worker, obj):
             continue
         verdict = _judge(view, hub, placed, worker, obj)
         if verdict.standing is Standing.STALE:
@@ -110,23 +120,24 @@ def _delete(view: View, worker: str, obj: Obj, why: str, *, only_as_seen: bool =
     return DeleteMirror(worker, obj, why, only_as_seen) if view.is_live else Look()
 
 
-def _is_reachable(view: View, worker: str) -> bool:
+def _can_delete(view: View, worker: str, obj: Obj) -> bool:
+    """Tell whether a worker can be told to delete something, and was not yet."""
     known = view.workers.get(worker)
-    return known is not None and known.is_up
+    return known is not None and known.is_up and not going.is_going(obj)
 
 
 def _finished(view: View, kind: Kind, hub: Obj) -> Step:
     """Stop what still runs; keep the mirror for its logs, as long as the queue says and its worker stays."""
     for worker, obj in view.mirrors.items():
-        runs = _is_reachable(view, worker) and not kind.finish(obj)
+        runs = _can_delete(view, worker, obj) and not kind.finish(obj)
         if runs and _is_ours(view, worker, obj):
             # We end a workload whose mirror has ended, or is lost or gone: this one came back, or others
             # ended the workload. Or another leader saw the mirror end, and our cache is late.
             why = "its workload has ended on the hub"
             return _delete(view, worker, obj, why, only_as_seen=True)
     for worker, obj in view.mirrors.items():
-        known = view.workers.get(worker)
-        if known and known.is_up and known.is_being_removed and _is_ours(view, worker, obj):
+        is_leaving = _can_delete(view, worker, obj) and view.workers[worker].is_being_removed
+        if is_leaving and _is_ours(view, worker, obj):
             return _delete(view, worker, obj, "it is finished, and its worker is being removed")
     keep = view.policy.keep_finished
     if keep is None:
@@ -138,7 +149,7 @@ def _finished(view: View, kind: Kind, hub: Obj) -> Step:
     if left > 0:
         return Rest("finished; its mirror stays for a while", left)
     for worker, obj in view.mirrors.items():
-        if _is_reachable(view, worker) and _is_ours(view, worker, obj):
+        if _can_delete(view, worker, obj) and _is_ours(view, worker, obj):
             return _delete(view, worker, obj, "the time for finished mirrors is over")
     return Rest("finished")
 
@@ -159,10 +170,13 @@ def _unplaced(view: View, kind: Kind, hub: Obj) -> Step:
 def _placed(view: View, kind: Kind, hub: Obj, placed: Placement) -> Step:
     shard = placed.shards[0]
     worker = view.workers.get(shard.worker)
-    mirror = view.mirrors.get(shard.worker)
+    mirror = _current(view, hub, placed)
     if worker is None:
         why = f"there is no Worker {shard.worker} any more"
         return move(view, kind, hub, placed, mirror, why=why)
+    if not worker.is_up and view.untold == placed:
+        why = f"worker {worker.name} fell silent before it was told of it"
+        return move(view, kind, hub, placed, None, why=why)
     if not worker.is_up:
         return _wait_or_move(view, kind, hub, placed, mirror)
     if worker.cluster != shard.cluster:
@@ -173,14 +187,19 @@ def _placed(view: View, kind: Kind, hub: Obj, placed: Placement) -> Step:
         # Unseen is not gone: it may run there, so it is neither created nor placed again.
         why = f"Namespace {view.namespace} is not watched on worker {shard.worker}: how it fares there is not known"
         return Rest(why, notices=(Notice("NamespaceNotWatched", why),))
-    if mirror is None or not _is_current(view, hub, placed, mirror):
+    if mirror is None:
         return _no_mirror(view, kind, hub, placed)
     return follow(view, kind, hub, placed, mirror)
 
 
-def _is_current(view: View, hub: Obj, placed: Placement, mirror: Obj) -> bool:
-    verdict = _judge(view, hub, placed, placed.shards[0].worker, mirror)
-    return verdict.standing is Standing.CURRENT
+def _current(view: View, hub: Obj, placed: Placement) -> Obj | None:
+    """Return the mirror of the attempt that counts."""
+    worker = placed.shards[0].worker
+    mirror = view.mirrors.get(worker)
+    if mirror is None:
+        return None
+    verdict = _judge(view, hub, placed, worker, mirror)
+    return mirror if verdict.standing is Standing.CURRENT else None
 
 
 def _wait_or_move(
@@ -189,7 +208,7 @@ def _wait_or_move(
     """Unseen is not dead: only the time that the user chose makes a workload move."""
     worker, after = view.workers[placed.shards[0].worker], view.policy.lost_after
     if worker.lost_since is None:
-        return Rest(f"worker {worker.name} is not connected")
+        return Rest(f"worker {worker.name} is not connected, or silent")
     lost = f"Worker {worker.name} cannot be reached since {timestamp(worker.lost_since)}"
     if after is None:
         return _wait(f"{lost}; it waits for it, as its queue says")
@@ -208,31 +227,30 @@ def _wait(why: str, after: Seconds | None = None) -> Rest:
 def _no_mirror(view: View, kind: Kind, hub: Obj, placed: Placement) -> Step:
     """Create the mirror; or move on, if it was there and is gone, or the worker will not have it."""
     shard = placed.shards[0]
-    if why := _why_not_there(view, shard):
+    if shard.worker in view.refusals:
+        why = f"worker {shard.worker} refused it"
         return move(view, kind, hub, placed, None, why=why, is_nowhere=True)
-    if _shows_work_since(hub, shard):
-        why = f"its mirror on worker {shard.worker} was deleted there"
-        if view.policy.fails_deleted:
-            return _fail(view, hub, why)
-        return move(view, kind, hub, placed, None, why=why)
     marks = view.marks(shard.worker, hub["metadata"]["uid"], placed.attempt)
+    if step := _go_on(view, kind, hub, placed):
+        # Not on the word of a cache alone: it may be late, and the mirror there and running.
+        is_certain = isinstance(step, Rest) or shard.worker in view.seen
+        return step if is_certain else LookAtMirror(shard.worker, marks.namespace, marks.name)
+    if not view.is_live:
+        return Look()  # the cache may be late, and the workload finished
     return CreateMirror(shard.worker, kind.mirror(hub, marks, shard.base))
 
 
-def _fail(view: View, hub: Obj, why: str) -> Step:
-    """Give a workload up, as its queue says; but not on the word of a cache."""
-    if not view.is_live:
-        return Look()
-    patch = legal.patch(hub, legal.fail(hub, "MirrorDeleted", why.capitalize(), view.now))
-    return WriteStatus(patch, "Failed") if patch else Rest("failed")
-
-
-def _why_not_there(view: View, shard: Shard) -> str | None:
-    """Say why the mirror is not to be created where the workload was placed, if it is not."""
-    if shard.worker in view.refusals:
-        return f"worker {shard.worker} refused it"
+def _go_on(view: View, kind: Kind, hub: Obj, placed: Placement) -> Step | None:
+    """Say what to do if the mirror is not to be created where the workload was placed; None: it is."""
+    shard = placed.shards[0]
     if view.workers[shard.worker].gives_away:
-        return f"worker {shard.worker} gives its work away"
+        why = f"worker {shard.worker} gives its work away"
+        return move(view, kind, hub, placed, None, why=why, is_nowhere=True)
+    if _shows_work_since(hub, shard):
+        return lose(view, kind, hub, placed, None)
+    if going.holds_name(view, shard.worker):
+        why = f"an earlier mirror of its name is not gone from worker {shard.worker} yet"
+        return move(view, kind, hub, placed, None, why=why)
     return None
 
 

@@ -1,9 +1,11 @@
 """What to do about a workload whose mirror is there: bring its status back and the user's edits over, or leave."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from jobferry.clock import Seconds
 from jobferry.core import choose, legal, place, times
+from jobferry.core.going import is_going
 from jobferry.core.marks import VACATING
 from jobferry.core.placement import Placement
 from jobferry.core.status import INTERIM, SUSPENDED, count, end, is_suspended
@@ -30,10 +32,15 @@ def follow(view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj) -> 
     status = legal.legalise(hub, wanted, view.now)
     if patch := legal.patch(hub, status):
         return WriteStatus(patch, kind.finish({"status": status}))
+    if is_going(mirror):
+        return _see_off(view, kind, hub, placed, mirror)
     noted = (mirror["metadata"].get("annotations") or {}).get(VACATING)
     why = _why_leave(view, kind, shard.worker, mirror, noted)
-    wants = Want(choose.eligible(view, but=shard.worker)) if why else None
-    if why and wants and (noted is not None or view.reserved in wants.workers):
+    able: tuple[str, ...] = choose.eligible(view, but=shard.worker) if why else ()
+    # What cannot be recorded elsewhere is not stopped here.
+    is_stuck = bool(able) and not place.is_recordable(view, kind, hub, placed, mirror, able[0])
+    wants = Want(able) if why and not is_stuck else None
+    if why and wants and (noted is not None or view.reserved in able):
         return _leave(
             view, kind, hub, placed, mirror, why, wants, is_vacating=noted is not None
         )
@@ -42,7 +49,8 @@ def follow(view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj) -> 
     edits = kind.edits(hub, mirror, shard.base)
     if edits.patch:
         return EditMirror(shard.worker, mirror, edits.patch)
-    return _rest(view, kind, mirror, shard.worker, edits, wants)
+    rest = _rest(view, kind, mirror, shard.worker, edits, wants)
+    return replace(rest, notices=(*rest.notices, place.TOO_LARGE)) if is_stuck else rest
 
 
 def _is_about_to_end(status: Obj) -> bool:
@@ -143,12 +151,26 @@ def _stay(view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj) -> S
     )
 
 
+def _see_off(view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj) -> Step:
+    """Follow a mirror that somebody deleted until it is gone, or nothing of it runs any more.
+
+    A worker starts no more pods for it, but those that run may run to their end.
+    """
+    worker, status = placed.shards[0].worker, mirror.get("status") or {}
+    why = f"was deleted on {worker}: waits until it is gone"
+    if count(status, "active") or count(status, "terminating"):
+        return Rest(why)
+    deleted = times.instant(mirror["metadata"]["deletionTimestamp"])
+    left = times.left(deleted, COUNTS_WITHIN, view.now)
+    return Rest(why, left) if left > 0 else place.lose(view, kind, hub, placed, mirror)
+
+
 # Resting
 
 
 def _rest(
     view: View, kind: Kind, mirror: Obj, worker: str, edits: Edits, wants: Want | None
-) -> Step:
+) -> Rest:
     left = _time_to_start(view, kind, mirror)
     notices = [*_edit_notices(worker, edits)]
     if left == 0:

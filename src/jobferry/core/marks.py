@@ -153,6 +153,16 @@ def read(obj: Obj) -> Marks | None:
     )
 
 
+def altered(sent: Obj, found: Obj) -> list[str]:
+    """Return those of our labels and annotations that an object was sent with and does not have so."""
+    return sorted(
+        key
+        for member in ("labels", "annotations")
+        for key, value in (sent["metadata"].get(member) or {}).items()
+        if key.startswith(PREFIX) and (found["metadata"].get(member) or {}).get(key) != value
+    )
+
+
 def selector(origin: str, dispatcher: str, worker: str) -> str:
     """Return the label selector for the mirrors that one dispatcher of one hub has on a Worker."""
     whose = f"{ORIGIN}={origin},{DISPATCHER}={label_value(dispatcher)}"

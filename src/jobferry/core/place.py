@@ -7,8 +7,16 @@ from jobferry.core import choose, legal, placement, times
 from jobferry.core.placement import Placement, Shard
 from jobferry.core.status import SUSPENDED, end
 from jobferry.core.steps import Look, Notice, Record, Rest, Step, Want, WriteStatus
-from jobferry.core.view import Kind, View
+from jobferry.core.view import Kind, View, Worker
 from jobferry.objects import Obj, conditions
+
+NO_WORKER = "NoWorker"
+
+TOO_LARGE = Notice(
+    "RecordTooLarge",
+    "It cannot be placed: the record of that, with all indexes that have ended so far, and its other annotations"
+    f" would be more than the {placement.MOST_BYTES} bytes that annotations may have",
+)
 
 
 def place(view: View, kind: Kind, hub: Obj) -> Step:
@@ -46,6 +54,26 @@ def move(
     return _place(view, kind, hub, attempt, earned, why=why, but=but, is_nowhere=is_nowhere)
 
 
+def lose(view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj | None) -> Step:
+    """Place a workload again whose mirror somebody deleted; or give it up, as its queue says."""
+    why = f"its mirror on worker {placed.shards[0].worker} was deleted there"
+    if not view.policy.fails_deleted:
+        return move(view, kind, hub, placed, mirror, why=why)
+    if not view.is_live:
+        return Look()
+    patch = legal.patch(hub, legal.fail(hub, "MirrorDeleted", why.capitalize(), view.now))
+    return WriteStatus(patch, "Failed") if patch else Rest("failed")
+
+
+def is_recordable(
+    view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj, worker: str
+) -> bool:
+    """Tell whether there is room on the hub object for the record that a workload is placed on another worker."""
+    base = kind.carried(hub, mirror, placed.shards[0].base, view.now)
+    shard, attempt = Shard("", "", base), placed.attempt + 1
+    return _record(view, kind, hub, attempt, shard, view.workers[worker]) is not None
+
+
 def _place(
     view: View,
     kind: Kind,
@@ -61,11 +89,21 @@ def _place(
     able = choose.eligible(view, but=but)
     if view.reserved is None or view.reserved not in able:
         return _wait(view, kind, hub, Want(able), but=but, is_nowhere=is_nowhere)
-    worker = view.workers[view.reserved]
+    step = _record(view, kind, hub, attempt, shard, view.workers[view.reserved])
+    if step is None:
+        return Rest("the record of its next placement is too large", notices=(TOO_LARGE,))
+    return replace(step, why=why)
+
+
+def _record(
+    view: View, kind: Kind, hub: Obj, attempt: int, shard: Shard, worker: Worker
+) -> Record | None:
+    """Return the step that places a workload on a worker; None if there is no room for it on the hub object."""
     there = replace(shard, worker=worker.name, cluster=worker.cluster)
     decision = Placement(hub["metadata"]["uid"], attempt, (there,))
     idle = kind.IDLE if attempt > 1 else None
-    return Record(placement.patch(hub, decision, view.now, idle=idle), decision, why)
+    patch = placement.patch(hub, decision, view.now, idle=idle)
+    return Record(patch, decision) if placement.fits(hub, patch) else None
 
 
 def _wait(
@@ -79,7 +117,7 @@ def _wait(
     waits = f"no worker can take it: {reason.text}"
     if view.policy.missing:
         return Rest(waits, notices=(Notice("NoQueue", reason.text),))
-    told = "NamespaceNotAllowed" if reason.is_out_of_bounds else "NoWorker"
+    told = "NamespaceNotAllowed" if reason.is_out_of_bounds else NO_WORKER
     notices = (Notice(told, f"No worker can take it: {reason.text}"),)
     if give_up is None or not is_nowhere or (hub.get("status") or {}).get("startTime"):
         # What has run, or may run, is not thrown away because its worker went: it waits for the next one.
@@ -90,7 +128,7 @@ def _wait(
     if left > 0:
         return Rest(waits, left, notices, wants)
     message = f"No worker took it within {give_up:g} s: {reason.text}"
-    patch = legal.patch(hub, legal.fail(hub, "NoWorker", message, view.now))
+    patch = legal.patch(hub, legal.fail(hub, NO_WORKER, message, view.now))
     return WriteStatus(patch, "Failed") if patch else Rest("failed")
 
 

@@ -20,6 +20,9 @@ ANNOTATION = "jobferry.io/placement"
 CONDITION = "Placed"
 FORMAT = 1
 
+MOST_BYTES = 256 * 1024
+"""As many as API servers allow all annotations of an object together, keys and values."""
+
 _ATTEMPT = re.compile(r"attempt (\d+) on ")
 _SHARD = re.compile(r"([^ ,]+) \(([^)]*)\)(?: after (\{[^}]*\}))?(?:, |$)")
 
@@ -82,6 +85,13 @@ def patch(obj: Obj, placement: Placement, now: datetime, *, idle: Obj | None = N
             ),
         },
     }
+
+
+def fits(obj: Obj, patch: Obj) -> bool:
+    """Tell whether an API server would take what `patch` returned: beside the object's other annotations."""
+    notes = obj["metadata"].get("annotations") or {}
+    every = {**notes, **patch["metadata"]["annotations"]}
+    return sum(len(f"{key}{value}".encode()) for key, value in every.items()) <= MOST_BYTES
 
 
 def vouched(obj: Obj) -> Placement | None:

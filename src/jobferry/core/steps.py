@@ -13,6 +13,15 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
+class LookAtMirror:
+    """Read the mirror from its worker's API server, or that there is none."""
+
+    worker: str
+    namespace: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
     """Write a placement to the hub."""
 
@@ -85,4 +94,6 @@ class Rest:
     """None: it waits for no worker."""
 
 
-Step = Look | Record | WriteStatus | CreateMirror | EditMirror | DeleteMirror | Rest
+Step = (
+    Look | LookAtMirror | Record | WriteStatus | CreateMirror | EditMirror | DeleteMirror | Rest
+)

@@ -1,6 +1,6 @@
 """What is known about one workload when it is decided on: plain values, read from the caches."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
@@ -9,6 +9,7 @@ from jobferry.clock import Seconds
 from jobferry.core.base import Base
 from jobferry.core.bounds import NO_BOUNDS, Bounds
 from jobferry.core.marks import Marks
+from jobferry.core.placement import Placement
 from jobferry.core.room import Lack
 from jobferry.objects import Obj
 from jobferry.objects.demand import Demand
@@ -92,6 +93,11 @@ class Worker:
     """The UID of its cluster; empty while it was never reached."""
 
     is_up: bool
+    """Whether it answers."""
+
+    silent_since: datetime | None = None
+    """Since when it does not, if that is too short a time to call it lost."""
+
     lost_since: datetime | None = None
     """Since when its being out of reach counts: not before we ourselves were last cut off from most."""
 
@@ -197,11 +203,17 @@ class View:
     lacks: Callable[[], Mapping[str, Lack]] | None = None
     """Asked when somebody wants to know: what each worker lacks that could take it. None: it is not known yet."""
 
+    seen: Set[str] = frozenset()
+    """Workers whose mirror was read from their API servers in this very pass."""
+
     refusals: Mapping[str, str] = field(default_factory=dict)
     """Workers that would not have this workload, and why."""
 
     buried: str = ""
     """The UID of the last workload of this name, if its deletion was seen, not only its absence."""
+
+    untold: Placement | None = None
+    """The placement that we made and have told no worker of yet: of that one there is no mirror anywhere."""
 
     def marks(self, worker: str, hub_uid: str, attempt: int) -> Marks:
         """Return the marks of the mirror that this workload has, or would have, on a worker."""

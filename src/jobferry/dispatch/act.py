@@ -1,7 +1,7 @@
 """Carries out the steps that the core decides on: each is one request, and its answer goes into the cache."""
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from enum import IntEnum
 
 from jobferry import log
@@ -24,7 +24,7 @@ from jobferry.workers.registry import Workers
 _log = log.get(__name__)
 
 FINAL = (errors.Forbidden, errors.Invalid, errors.BadRequest)
-"""Answers of a worker that will be the same if it is asked again soon."""
+"""Answers that will be the same if the same is asked again soon."""
 
 
 NO_RIGHT = "cannot create resource"
@@ -52,8 +52,16 @@ class NotForwarded(Error):
     """A worker would not have a change of the workload that it runs."""
 
 
+class NotTaken(Error):
+    """The hub would not have what we had to write about a workload."""
+
+
+class Deposed(Error):
+    """It is not for us to write any more: we slept, and somebody else may lead by now."""
+
+
 class Actor:
-    """Writes to the hub and to workers."""
+    """Writes to the hub and to workers, as long as `may_act` says so."""
 
     def __init__(
         self,
@@ -62,12 +70,15 @@ class Actor:
         workers: Workers,
         requests: int,
         record: Tell,
+        *,
+        may_act: Callable[[], bool],
     ) -> None:
         self.hub = hub
         self._absorb = absorb
         self._workers = workers
         self._inflight = Inflight(requests)
         self._record = record
+        self._may_act = may_act
 
     async def look(self, key: Key) -> Obj | None:
         """Read a workload from the hub's API server; None: it is gone."""
@@ -93,25 +104,30 @@ class Actor:
         priority = Priority.FINAL_STATUS if step.end else Priority.STATUS
         return await self._patch_hub(hub, step.patch, priority)
 
-    async def create(self, step: CreateMirror) -> None:
-        """Create a mirror; raises `Refused` where the worker will not have it."""
+    async def create(self, step: CreateMirror, on_send: Callable[[], None]) -> None:
+        """Create a mirror; raises `Refused` where the worker will not have it.
+
+        `on_send` is called when the worker may hear of it, which may never be.
+        """
         link = self._link(step.worker)
         sent, meta = step.obj, step.obj["metadata"]
-        async with link.inflight.slot(Priority.CREATE):
+        async with self._turn(link.inflight, Priority.CREATE):
+            if link.hearing.is_shut:
+                raise link.hearing.unheard()
+            on_send()
             try:
                 answer = await self._create(link, sent)
             except errors.AlreadyExists:
                 answer = await self._existing(link, sent)
-        dropped = job.dropped_fields(sent, answer)
-        if dropped:
-            await self.delete(DeleteMirror(step.worker, answer, "its worker dropped fields"))
-            raise Refused(f"it does not know {', '.join(dropped)}")
+        if why := _difference(sent, answer):
+            await self.delete(DeleteMirror(step.worker, answer, f"its worker {why}"))
+            raise Refused(f"it {why}")
         _log.info("Mirror is there", worker=step.worker, mirror=meta["name"])
 
     async def edit(self, step: EditMirror) -> None:
         """Forward a change to a mirror."""
         link, meta = self._link(step.worker), step.obj["metadata"]
-        async with link.inflight.slot(Priority.CREATE):
+        async with self._turn(link.inflight, Priority.CREATE):
             body = {
                 **step.patch,
                 "metadata": {**step.patch.get("metadata", {}), "uid": meta["uid"]},
@@ -129,48 +145,70 @@ class Actor:
     async def delete(self, step: DeleteMirror) -> None:
         """Delete a mirror, and no other object that may bear its name by now."""
         link, meta = self._link(step.worker), step.obj["metadata"]
-        async with link.inflight.slot(Priority.CREATE):
-            # Gone, or another by now: either way it is not ours any more.
-            with suppress(errors.NotFound):
-                try:
-                    answer = await _client(link).delete(
-                        JOBS,
-                        meta["name"],
-                        meta["namespace"],
-                        propagation="Background",
-                        uid=meta["uid"],
-                        resource_version=meta["resourceVersion"] if step.only_as_seen else None,
-                    )
-                except errors.Conflict:
-                    await self._see(link, meta)
-                    return
-                _mirrors(link).absorb_deletion(Key(meta["namespace"], meta["name"]), answer)
-        _log.info("Mirror deleted", worker=step.worker, mirror=meta["name"], why=step.why)
+        key = Key(meta["namespace"], meta["name"])
+        try:
+            async with self._turn(link.inflight, Priority.CREATE):
+                answer = await _client(link).delete(
+                    JOBS,
+                    key.name,
+                    key.namespace,
+                    propagation="Background",
+                    uid=meta["uid"],
+                    resource_version=meta["resourceVersion"] if step.only_as_seen else None,
+                )
+        except (errors.NotFound, errors.Conflict):
+            await self.look_at_mirror(step.worker, key)  # gone, or another by now
+        else:
+            _mirrors(link).absorb_deletion(key, answer)
+            _log.info("Mirror deleted", worker=step.worker, mirror=key.name, why=step.why)
 
-    async def _see(self, link: Link, meta: Obj) -> None:
-        """Read what is there under a mirror's name by now."""
-        found = await _client(link).get(JOBS, meta["name"], meta["namespace"])
-        _mirrors(link).absorb(found)
+    async def look_at_mirror(self, worker: str, key: Key) -> None:
+        """Read what a worker has in the place of a mirror, ahead of the watch."""
+        link = self._link(worker)
+        mirrors = _mirrors(link)
+        async with link.inflight.slot(Priority.CREATE):
+            known = mirrors.get(key)
+            try:
+                found = await _client(link).get(JOBS, key.name, key.namespace)
+            except errors.NotFound:
+                if known is not None:
+                    mirrors.absorb_absence(key, known.uid)
+            else:
+                mirrors.absorb(found)
 
     async def _patch_hub(self, hub: Obj, patch: Obj, priority: Priority) -> Obj:
+        """Write the status of a workload; raises `NotTaken` where that does not help to try again."""
         meta = hub["metadata"]
-        async with self._inflight.slot(priority):
-            answer = await self.hub.patch(
-                JOBS, meta["name"], patch, namespace=meta["namespace"], subresource="status"
-            )
+        async with self._turn(self._inflight, priority):
+            try:
+                answer = await self.hub.patch(
+                    JOBS, meta["name"], patch, namespace=meta["namespace"], subresource="status"
+                )
+            except FINAL as error:
+                raise NotTaken(f"The hub refused its status: {error.words}") from error
         self._absorb(answer)
         return answer
 
     async def _create(self, link: Link, sent: Obj) -> Obj:
+        """Create a mirror, and its namespace first if that is missing and ours to make."""
+        namespace = sent["metadata"]["namespace"]
         try:
-            answer = await _client(link).create(JOBS, sent, field_validation="Strict")
+            return await self._post(link, sent)
         except errors.NotFound as error:
             if not link.spec.namespaces.create:
-                raise NamespaceRefused(
-                    f"namespace {sent['metadata']['namespace']} is missing"
-                ) from error
-            await self._create_namespace(link, sent["metadata"]["namespace"])
-            return await self._create(link, sent)
+                raise NamespaceRefused(f"namespace {namespace} is missing") from error
+        await self._create_namespace(link, namespace)
+        try:
+            return await self._post(link, sent)
+        except errors.NotFound as error:
+            raise NamespaceRefused(
+                f"namespace {namespace} was made, and yet: {error}"
+            ) from error
+
+    async def _post(self, link: Link, sent: Obj) -> Obj:
+        self._check()
+        try:
+            answer = await _client(link).create(JOBS, sent, field_validation="Strict")
         except FINAL as error:
             # Forbidden is also what a quota is exceeded with: that may be for this workload only.
             is_closed = NO_RIGHT in str(error)
@@ -184,6 +222,7 @@ class Actor:
         return answer
 
     async def _create_namespace(self, link: Link, name: str) -> None:
+        self._check()
         try:
             with suppress(errors.AlreadyExists):
                 await _client(link).create(NAMESPACES, {"metadata": {"name": name}})
@@ -201,13 +240,47 @@ class Actor:
             raise Refused(f"its name is taken by an object of others: {verdict.reason}")
         # Ours: of this attempt, or of one before it, which the next look at the caches removes.
         _mirrors(link).absorb(found)
-        return sent if verdict.standing is Standing.STALE else found
+        is_as_sent = verdict.standing is Standing.CURRENT and _generation(found) == _generation(
+            sent
+        )
+        return found if is_as_sent else sent  # what was made of another is not to be compared
+
+    @asynccontextmanager
+    async def _turn(self, inflight: Inflight, priority: Priority) -> AsyncIterator[None]:
+        """Hold a slot for writing during the block."""
+        async with inflight.slot(priority):
+            self._check()  # only now: it may have been a long wait
+            yield
+
+    def _check(self) -> None:
+        """Raise `Deposed` if it is not for us to write any more; asked right before each write."""
+        if not self._may_act():
+            raise Deposed("it is not for us to write any more")
 
     def _link(self, name: str) -> Link:
         link = self._workers.link(name)
         if link is None or link.connection is None:
             raise errors.Unreachable(f"worker {name} is not connected")
         return link
+
+
+def _difference(sent: Obj, made: Obj) -> str | None:
+    """Say what a worker did to a mirror that makes it useless, if anything."""
+    if dropped := job.dropped_fields(sent, made):
+        return f"does not know {', '.join(dropped)}"
+    if lost := marks.altered(sent, made):
+        # Without them the mirror would be foreign to us: run on there, and again elsewhere.
+        return (
+            f"does not keep our marks {', '.join(lost)}:"
+            " an admission webhook or policy there removes or changes them"
+        )
+    return None
+
+
+def _generation(mirror: Obj) -> str | None:
+    """Return the generation of the workload that a mirror was made from."""
+    noted: str | None = mirror["metadata"]["annotations"].get(marks.HUB_GENERATION)
+    return noted
 
 
 def _client(link: Link) -> Client:

@@ -17,6 +17,7 @@ from jobferry.dispatch.views import Holders, Views
 from jobferry.kube.cache import Change
 from jobferry.kube.client import Client, Reach
 from jobferry.kube.events import Tell
+from jobferry.kube.heartbeat import Heartbeat, Hooks
 from jobferry.kube.items import Item, Key
 from jobferry.kube.transport import HttpTransport
 from jobferry.runtime import supervise
@@ -28,6 +29,9 @@ from jobferry.workers.link import Link
 from jobferry.workers.mirrors import MirrorHead
 from jobferry.workers.registry import Workers
 from jobferry.workers.source import STRICT, Rules
+
+MOST_SLOW = 1000
+"""How many passes may wait for workers, besides those that go on: one that hangs is not known for seconds."""
 
 BACKOFF = Backoff(first=0.05, cap=30.0)
 
@@ -64,6 +68,7 @@ class Dispatcher:
         is_leading: Callable[[], bool],
         meters: Meters | None = None,
     ) -> None:
+        self._hub = hub
         self._clock = hub.clock
         self._is_acting = False
         self._doors: dict[str, object] = {}
@@ -95,6 +100,7 @@ class Dispatcher:
             dispatcher=options.dispatcher,
             claims=options.claims,
             clock=hub.clock,
+            hub=hub.hearing,
             jobs=self.jobs,
             queues=self.queues,
             workers=self.workers,
@@ -102,16 +108,19 @@ class Dispatcher:
             admitting=self._admitting,
             memory=Memory(hub.clock.monotonic),
         )
-        actor = Actor(hub, self.jobs.absorb, self.workers, options.requests, record)
-        reconciler = Reconciler(
-            self._views, actor, self._queue, self.meters, record=record, may_act=is_leading
-        )
-        self._loop = Loop(
+        absorb, requests = self.jobs.absorb, options.requests
+        actor = Actor(hub, absorb, self.workers, requests, record, may_act=is_leading)
+        reconciler = Reconciler(self._views, actor, self._queue, self.meters, record=record)
+        self._loop = self._looping(reconciler, options.passes)
+
+    def _looping(self, reconciler: Reconciler, passes: int) -> Loop[Key]:
+        return Loop(
             "dispatch",
             reconciler.look,
             queue=self._queue,
-            failures=Failures(BACKOFF, hub.random),
-            workers=options.passes,
+            failures=Failures(BACKOFF, self._hub.random),
+            workers=passes,
+            most_slow=MOST_SLOW,
         )
 
     async def run(self, lead: Lead) -> None:
@@ -120,6 +129,7 @@ class Dispatcher:
             queue=self._queue.stats, passes=self._loop.stats, links=self.workers.links
         )
         async with supervise.tasks("dispatcher", clock=self._clock) as tasks:
+            tasks.start("hub", self._listen_to_hub)
             tasks.start("hub jobs", self.jobs.run)
             tasks.start("queues", self.queues.objects.run)
             tasks.start("workers", self.workers.run)
@@ -127,11 +137,18 @@ class Dispatcher:
                 await informer.synced.wait()
             await lead(self._act)
 
+    async def _listen_to_hub(self) -> None:
+        """Open the watches anew that a hub has left hanging, once it is silent and when it is back."""
+        hearing = self._hub.hearing
+        hearing.on_return = hearing.reopen
+        await Heartbeat(self._hub, Hooks(on_lost=hearing.hang_up)).run()
+
     async def _act(self) -> None:
         """Look at everything, and then at what changes: a standby takes note of nothing but its caches."""
         self.meters.begin()
         self._is_acting = True
         self._admitting.begin()
+        self._views.memory.doubt_all()
         try:
             self.workers.look_at_all()
             self._look_at_all()

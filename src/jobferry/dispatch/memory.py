@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from jobferry.clock import Seconds
+from jobferry.core.placement import Placement
 from jobferry.core.steps import Notice
 from jobferry.dispatch.refusals import FIRST, LONGEST, Refusals
 from jobferry.kube.items import Key
@@ -28,6 +29,7 @@ class Memory:
     def __init__(self, monotonic: Callable[[], Seconds]) -> None:
         self.refused = Refusals(monotonic)
         self._entries: dict[Key, _Entry] = {}
+        self._untold: dict[Key, Placement] = {}
 
     def refuse(
         self, key: Key, worker: str, why: str, *, reason: str = "", is_general: bool = False
@@ -70,10 +72,27 @@ class Memory:
         entry.told = frozenset(notices)
         return new
 
+    def note_placed(self, key: Key, placement: Placement) -> None:
+        """Take note that we have placed a workload, and that no worker was told of that yet."""
+        self._untold[key] = placement
+
+    def note_told(self, key: Key) -> None:
+        """Take note that its worker is being told: from now on a mirror may be there."""
+        self._untold.pop(key, None)
+
+    def untold(self, key: Key) -> Placement | None:
+        """Return the placement of a workload that no worker can know of; None: there may be a mirror."""
+        return self._untold.get(key)
+
+    def doubt_all(self) -> None:
+        """Take note that somebody else may have told workers of what we have placed."""
+        self._untold.clear()
+
     def bury(self, key: Key, uid: str) -> None:
         """Take note that a workload was deleted: nothing else that was known of it counts any more."""
         self.refused.forget(key)
         self._entries[key] = _Entry(buried=uid)
+        self._untold.pop(key, None)
 
     def buried(self, key: Key) -> str:
         """Return the UID of the last workload of that name which was seen to be deleted."""
@@ -84,3 +103,4 @@ class Memory:
         """Forget a workload of which nothing is left."""
         self.refused.forget(key)
         self._entries.pop(key, None)
+        self._untold.pop(key, None)

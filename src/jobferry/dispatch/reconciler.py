@@ -1,15 +1,17 @@
 """Looks at one workload: puts together what is known, asks the core for the next step, and takes it."""
 
-from collections.abc import Callable
+from functools import partial
 from typing import TypeVar
 
 from jobferry import log
+from jobferry.core import placement
 from jobferry.core.decide import decide
 from jobferry.core.steps import (
     CreateMirror,
     DeleteMirror,
     EditMirror,
     Look,
+    LookAtMirror,
     Notice,
     Record,
     Rest,
@@ -17,7 +19,14 @@ from jobferry.core.steps import (
     WriteStatus,
 )
 from jobferry.core.view import View
-from jobferry.dispatch.act import Actor, NamespaceRefused, NotForwarded, Refused
+from jobferry.dispatch.act import (
+    Actor,
+    Deposed,
+    NamespaceRefused,
+    NotForwarded,
+    NotTaken,
+    Refused,
+)
 from jobferry.dispatch.meters import Meters
 from jobferry.dispatch.views import Known, Views
 from jobferry.kinds import job
@@ -47,14 +56,12 @@ class Reconciler:
         meters: Meters,
         *,
         record: Tell,
-        may_act: Callable[[], bool],
     ) -> None:
         self._views = views
         self._actor = actor
         self._queue = queue
         self._meters = meters
         self._record = record
-        self._may_act = may_act
 
     async def look(self, key: Key) -> Outcome:
         """Take steps until there is none to take."""
@@ -67,13 +74,16 @@ class Reconciler:
                 self._queue.withdraw(key)
                 self._meters.reporting.drop(key)
                 return await self._rest(key, view, step)
-            if not self._may_act():
-                # We slept, and somebody else may lead by now. Once we lead again, all are looked at.
-                return DONE
             try:
                 await self._take(known, view, step)
+            except Deposed:
+                return DONE  # once we lead again, all are looked at
             except errors.Conflict:
                 await self._look(known)  # the hub object changed meanwhile: decide anew
+            except NotTaken as refusal:
+                # Told once, however often it is tried again.
+                self._tell(key, (Notice("StatusRefused", str(refusal)),))
+                raise
             except NotForwarded as refusal:
                 self._tell(key, (Notice("NotForwarded", str(refusal)),))
                 return Again(self._views.memory.postpone(key))
@@ -83,9 +93,12 @@ class Reconciler:
         match step:
             case Look():
                 await self._look(known)
+            case LookAtMirror():
+                await self._actor.look_at_mirror(step.worker, Key(step.namespace, step.name))
+                known.seen.add(step.worker)
             case Record():
                 if self._may_ask(known.key, step):
-                    await self._place(_there(view.hub), step)
+                    await self._place(known.key, _there(view.hub), step)
                     known.is_live = True
             case WriteStatus():
                 with self._meters.reporting.stopping(known.key):
@@ -94,12 +107,14 @@ class Reconciler:
             case CreateMirror():
                 await self._create(known.key, view, step)
             case EditMirror():
-                await self._actor.edit(step)
+                await self._edit(step)
             case DeleteMirror():
                 await self._actor.delete(step)
 
-    async def _place(self, hub: Obj, step: Record) -> None:
+    async def _place(self, key: Key, hub: Obj, step: Record) -> None:
         await self._actor.record(hub, step)
+        if step.placement.attempt > placement.last_attempt(hub):
+            self._views.memory.note_placed(key, step.placement)
         self._meters.place([shard.worker for shard in step.placement.shards])
 
     async def _look(self, known: Known) -> None:
@@ -117,7 +132,7 @@ class Reconciler:
             return  # by now another asks for all: the next look at what is known says that it waits
         try:
             with self._meters.mirroring.stopping(key):
-                await self._actor.create(step)
+                await self._actor.create(step, partial(self._views.memory.note_told, key))
         except Refused as refusal:
             reason = getattr(refusal.__cause__, "reason", "")
             is_general = isinstance(refusal, NamespaceRefused)
@@ -133,6 +148,15 @@ class Reconciler:
         for item in self._views.jobs:
             if item.key.namespace == namespace:
                 self._queue.add(item.key)
+
+    async def _edit(self, step: EditMirror) -> None:
+        try:
+            await self._actor.edit(step)
+        except (errors.Conflict, errors.NotFound):
+            # It changed meanwhile, or went: the worker knows better than our copy.
+            meta = step.obj["metadata"]
+            key = Key(meta["namespace"], meta["name"])
+            await self._actor.look_at_mirror(step.worker, key)
 
     async def _rest(self, key: Key, view: View, step: Rest) -> Outcome:
         _log.debug("Rests", why=step.why)

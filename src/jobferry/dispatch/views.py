@@ -1,10 +1,10 @@
 """Puts together what the caches know about one workload, for the core to decide on."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from jobferry.clock import Clock
-from jobferry.core import view
+from jobferry.core import times, view
 from jobferry.core.view import Policy, View
 from jobferry.dispatch.admitting import Admitting
 from jobferry.dispatch.claims import Claims
@@ -12,6 +12,7 @@ from jobferry.dispatch.jobs import JobHead
 from jobferry.dispatch.memory import Memory
 from jobferry.dispatch.queues import Queues
 from jobferry.kube.cache import Change
+from jobferry.kube.hearing import Hearing
 from jobferry.kube.informer import Informer
 from jobferry.kube.items import Item, Key
 from jobferry.objects import Obj
@@ -28,6 +29,9 @@ class Known:
 
     key: Key
     is_live: bool = False
+    seen: set[str] = field(default_factory=set)
+    """Workers whose mirror was read live."""
+
     gone: str = ""
     """The UID that the cache still had when the API server said that there is no such workload."""
 
@@ -77,6 +81,7 @@ class Views:
     dispatcher: str
     claims: Claims
     clock: Clock
+    hub: Hearing
     jobs: Informer[JobHead]
     queues: Queues
     workers: Workers
@@ -96,7 +101,7 @@ class Views:
         return View(
             namespace=key.namespace,
             name=key.name,
-            hub=item.object() if item else None,
+            hub=times.made_on_our_clock(item.object(), self.hub.skew) if item else None,
             unclaimed=unclaimed,
             is_live=known.is_live,
             mirrors=self._mirrors(key),
@@ -108,8 +113,10 @@ class Views:
             bounds=self.claims.bounds,
             reserved=self.admitting.reserved(key),
             lacks=self.admitting.lacks(key),
+            seen=known.seen,
             refusals=self.memory.refusals(key),
             buried=self.memory.buried(key),
+            untold=self.memory.untold(key),
         )
 
     def _policy(self, item: Item[JobHead] | None) -> Policy:
@@ -135,7 +142,7 @@ class Views:
                 name = view.mirror_name(key.name, seen, self.origin)
                 item = link.connection.mirrors.get(Key(key.namespace, name))
                 if item is not None:
-                    found[worker] = item.object()
+                    found[worker] = times.on_our_clock(item.object(), link.hearing.skew)
         return found
 
 

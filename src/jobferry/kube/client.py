@@ -3,6 +3,7 @@
 There is no client-side rate limit: the API server has its own, and says so with Retry-After.
 """
 
+import copy
 import functools
 import zlib
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -20,6 +21,7 @@ from jobferry.errors import BadInput, Error
 from jobferry.kube import calls, errors, retry
 from jobferry.kube.access import NOBODY, Access, Credentials, Identity, Server
 from jobferry.kube.calls import Call, Scope
+from jobferry.kube.hearing import HeardTransport, Hearing
 from jobferry.kube.observed import Observe, ObservedTransport
 from jobferry.kube.transport import HttpTransport
 from jobferry.kube.wire import (
@@ -87,11 +89,13 @@ class Client:
         headers: Headers = (),
         patience: retry.Patience = retry.PATIENT,
         random: Random | None = None,
+        hearing: Hearing | None = None,
     ) -> None:
         self.name = name
         self.clock = clock
+        self.hearing = hearing or Hearing(clock)
         self.random = random or Random()  # noqa: S311 (spreads retries, guards no secret)
-        self._transport = transport
+        self._transport = HeardTransport(transport, self.hearing, clock)
         self._credentials = credentials
         self._headers = (("User-Agent", USER_AGENT), *headers)
         self._patience = patience
@@ -101,6 +105,13 @@ class Client:
 
     async def __aexit__(self, *_: object) -> None:
         await self._transport.close()
+
+    def insisting(self, *, within: Seconds) -> "Client":
+        """Return a client of the same cluster that asks it even while it is silent, each thing once."""
+        other = copy.copy(self)
+        other._transport = self._transport.insisting()  # noqa: SLF001 (our own)
+        other._patience = retry.Patience(answer=within, retries=0)  # noqa: SLF001
+        return other
 
     get = _verb(calls.get)
     create = _verb(calls.create)
@@ -262,8 +273,12 @@ def connect(
     patience: retry.Patience = retry.PATIENT,
     observe: Observe | None = None,
     reach: Reach = HttpTransport,
+    hearing: Hearing | None = None,
 ) -> Client:
-    """Return a client, by default over sockets; nothing is opened until the first call."""
+    """Return a client, by default over sockets; nothing is opened until the first call.
+
+    `hearing` takes note of what is heard, where that is to outlive the client.
+    """
     transport = reach(access.server, clock)
     if observe is not None:
         transport = ObservedTransport(transport, observe, cluster=name, clock=clock)
@@ -274,6 +289,7 @@ def connect(
         credentials=access.credentials,
         headers=access.headers,
         patience=patience,
+        hearing=hearing,
     )
 
 

@@ -6,7 +6,7 @@ Reads are from memory and never older than what we wrote ourselves: the answer t
 
 import asyncio
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from typing import Generic, NamedTuple
 
@@ -14,7 +14,7 @@ import msgspec
 import orjson
 
 from jobferry import log
-from jobferry.clock import Seconds, sleep
+from jobferry.clock import Seconds, timeout
 from jobferry.errors import Error
 from jobferry.kube import calls, errors, items, watch
 from jobferry.kube.cache import Cache, Change, Index
@@ -157,7 +157,11 @@ class Informer(Generic[H]):
             if "resourceVersion" in answer["metadata"]:
                 self.absorb(answer)
         elif uid := (answer.get("details") or {}).get("uid"):
-            self._tell(self._cache.remove_gone(key, uid))
+            self.absorb_absence(key, uid)
+
+    def absorb_absence(self, key: Key, uid: str) -> None:
+        """Take in that an object we knew, by its UID, is gone: the server said so when it was asked for it."""
+        self._tell(self._cache.remove_gone(key, uid))
 
     # Following
 
@@ -171,7 +175,8 @@ class Informer(Generic[H]):
                 # Who was told to begin anew does so at once, whatever went wrong before that.
                 starts_anew = resumes and self._since is None
                 failures = 0 if starts_anew or self._version != reached else failures + 1
-                await self._pause(failures)
+                if await self._pause(failures):
+                    failures = 0
         finally:
             self._is_following = False
 
@@ -192,14 +197,22 @@ class Informer(Generic[H]):
         else:
             self._note_link(False, self._trouble)
 
-    async def _pause(self, failures: int) -> None:
-        """Wait longer the longer nothing was heard; not at all after a watch that told something."""
+    async def _pause(self, failures: int) -> bool:
+        """Wait longer the longer nothing was heard; not at all after a watch that told something.
+
+        Say whether a server that had been silent was heard again meanwhile.
+        """
         delay = BACKOFF.delay(failures, self._client.random.random()) if failures else 0.0
         if self._trouble is not None:
             delay = max(delay, getattr(self._trouble, "retry_after", None) or 0.0)
             self._log.warning("Watch ended", error=self._trouble, again_in=round(delay, 3))
-        if delay:
-            await sleep(self._client.clock, delay)
+        if not delay:
+            return False
+        with suppress(TimeoutError):
+            async with timeout(self._client.clock, delay):
+                await self._client.hearing.returned()
+                return True
+        return False
 
     async def _follow(self) -> None:
         """Follow as long as one watch lasts, from where we are or from the beginning."""

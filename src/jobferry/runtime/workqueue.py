@@ -54,7 +54,7 @@ class WorkQueue(Generic[K]):
     """
 
     def __init__(self, clock: Clock) -> None:
-        self._clock = clock
+        self.clock = clock
         self._wishes: dict[K, _Wish] = {}
         # Each wish is in exactly one place: waiting, delayed, or held back because its key is in work.
         self._waiting: Ranking[K] = Ranking()
@@ -72,7 +72,7 @@ class WorkQueue(Generic[K]):
         """Ask that `key` be handed out once `delay` has passed; an earlier wish stays as it is."""
         if self._closed:
             return
-        wish = _Wish(self._clock.monotonic() + delay, priority)
+        wish = _Wish(self.clock.monotonic() + delay, priority)
         self._wishes[key] = wish = wish.joined(self._wishes.get(key))
         if key not in self._in_work:
             self._place(key, wish)
@@ -115,7 +115,7 @@ class WorkQueue(Generic[K]):
         """Return how full the queue is."""
         oldest = 0.0
         if self._waiting:
-            oldest = self._clock.monotonic() - self._wishes[self._waiting.oldest()].due
+            oldest = self.clock.monotonic() - self._wishes[self._waiting.oldest()].due
         return Stats(
             waiting=len(self._waiting),
             delayed=len(self._delayed),
@@ -130,7 +130,7 @@ class WorkQueue(Generic[K]):
         return key
 
     def _place(self, key: K, wish: _Wish) -> None:
-        if wish.due > self._clock.monotonic():
+        if wish.due > self.clock.monotonic():
             self._delayed.put(key, wish.due)
             self._set_alarm()
         else:
@@ -145,12 +145,12 @@ class WorkQueue(Generic[K]):
             return
         if self._alarm is not None:
             self._alarm[1].cancel()
-        delay = first[0] - self._clock.monotonic()
-        self._alarm = first[0], self._clock.call_later(delay, self._ring)
+        delay = first[0] - self.clock.monotonic()
+        self._alarm = first[0], self.clock.call_later(delay, self._ring)
 
     def _ring(self) -> None:
         self._alarm = None
-        now = self._clock.monotonic()
+        now = self.clock.monotonic()
         while (first := self._delayed.first()) is not None and first[0] <= now:
             self._place(first[1], self._wishes[first[1]])
         self._set_alarm()

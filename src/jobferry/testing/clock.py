@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
-from jobferry.clock import Seconds, Timer
+from jobferry.clock import Clock, Seconds, Timer
 from jobferry.errors import Transient
 
 _START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -164,3 +164,23 @@ class ManualClock:
         self._monotonic = max(self._monotonic, timer.due)
         timer.callback()
         return True
+
+
+class SkewedClock:
+    """A clock that runs as another one does, but shows a time of day that is `by` later."""
+
+    def __init__(self, inner: Clock, by: timedelta = timedelta()) -> None:
+        self.by = by
+        self._inner = inner
+
+    def now(self) -> datetime:
+        """Return the time of day, in UTC, as this clock has it."""
+        return self._inner.now() + self.by
+
+    def monotonic(self) -> Seconds:
+        """Return the reading of the other clock."""
+        return self._inner.monotonic()
+
+    def call_later(self, delay: Seconds, callback: Callable[[], None]) -> Timer:
+        """Call `callback` once `delay` has passed."""
+        return self._inner.call_later(delay, callback)

@@ -156,6 +156,7 @@ class Caretaker:
             has_mirrors=counts.mirrors > 0 and removal.has_mirrors(link),
             lost_for=(now - seen.lost_since).total_seconds() if seen.lost_since else 0.0,
             patience=self._patience,
+            stuck=removal.stuck(link),
         )
 
     async def _let_go(self, item: Item[WorkerHead], link: Link) -> None:

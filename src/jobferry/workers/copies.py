@@ -100,6 +100,12 @@ class Copy:
         if informer is not None:
             informer.absorb_deletion(key, answer)
 
+    def absorb_absence(self, key: Key, uid: str) -> None:
+        """Take in that there is no mirror of that name and UID any more."""
+        informer = self._of(key.namespace)
+        if informer is not None:
+            informer.absorb_absence(key, uid)
+
     async def run(self) -> None:
         """Follow until cancelled, whatever happens to the server."""
         async with supervise.tasks("mirrors", clock=self._clock) as tasks:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 
 from jobferry import log
@@ -14,8 +14,11 @@ from jobferry.kube import errors
 from jobferry.kube.access import Access
 from jobferry.kube.cache import Change
 from jobferry.kube.client import Client, Reach, connect
+from jobferry.kube.hearing import Hearing, Unheard
+from jobferry.kube.heartbeat import LOST_AFTER, Heartbeat, Hooks
 from jobferry.kube.informer import Freshness
 from jobferry.kube.observed import Observe
+from jobferry.objects.times import timestamp
 from jobferry.runtime import supervise
 from jobferry.runtime.backoff import Backoff
 from jobferry.runtime.inflight import Inflight
@@ -26,7 +29,7 @@ from jobferry.workers.copies import Copy
 from jobferry.workers.mirrors import MirrorHead
 from jobferry.workers.resource import Spec
 
-BACKOFF = Backoff(first=0.5, cap=30.0)
+BACKOFF = Backoff(first=0.5, cap=10.0)
 
 AFTER_CRASH: Seconds = 30.0
 """A link that crashed would most likely crash again at once."""
@@ -43,6 +46,9 @@ class State:
     message: str = "Not connected yet."
     cluster: Cluster = UNKNOWN
     """As it was when it was last reached."""
+
+    silent_since: datetime | None = None
+    """When it was last heard, if that is so long ago that it gets no new work, though it still counts as up."""
 
     lost_since: datetime | None = None
     """Since when we have missed it; None while it is up, and until the first try has failed."""
@@ -98,7 +104,9 @@ class Link:
         self.inflight = Inflight(common.requests)
         self._common = common
         self._clock = common.hub.clock
+        self.hearing = Hearing(self._clock)
         self._missed_since = missed_since
+        self._is_refused = False
         self._news = asyncio.Event()
 
     @property
@@ -125,11 +133,13 @@ class Link:
         failures = 0
         while True:
             self._news.clear()
+            self.hearing.is_shut = False
             try:
                 access = await self._access()
                 badge = Badge(access.credentials)
-                async with self._connect(replace(access, credentials=badge)) as client:
-                    found = await cluster.introduce(client)
+                badged = replace(access, credentials=badge)
+                async with self._connect(badged, self.hearing) as client:
+                    found = await self._introduced(client)
                     failures = 0
                     await self._follow(client, access, badge, found)
             except Error as error:
@@ -141,9 +151,23 @@ class Link:
         where, rules = self.spec.kubeconfig, self._common.rules
         return await source.access(self._common.hub, where, self._clock, rules)
 
-    def _connect(self, access: Access) -> Client:
-        observe, reach = self._common.observe, self._common.reach
-        return connect(access, name=self.name, clock=self._clock, observe=observe, reach=reach)
+    def _connect(self, access: Access, hearing: Hearing | None = None) -> Client:
+        return connect(
+            access,
+            name=self.name,
+            clock=self._clock,
+            observe=self._common.observe,
+            reach=self._common.reach,
+            hearing=hearing,
+        )
+
+    async def _introduced(self, client: Client) -> Cluster:
+        """Find out which cluster it is, or that it is as silent as one that we knew before."""
+        try:
+            async with timeout(self._clock, LOST_AFTER):
+                return await cluster.introduce(client)
+        except TimeoutError as error:
+            raise errors.Timeout(f"{self.name}: no answer within {LOST_AFTER:g} s") from error
 
     async def _pause(self, failures: int) -> None:
         """Wait before the next try, unless there is news before."""
@@ -161,18 +185,32 @@ class Link:
 
         def note(link: Freshness) -> None:
             if link.trouble is not None:
-                self._fail(link.trouble)
+                if not isinstance(link.trouble, Unheard):  # of silence we know already
+                    self._fail(link.trouble)
                 self.look_again()
                 if isinstance(link.trouble, errors.Unauthorized | errors.Untrusted):
                     badge.is_void.set()
-            elif link.is_following and self.connection is new:
+            elif link.is_following:
+                rise()
+
+        def rise() -> None:
+            is_following = new.mirrors.freshness().is_following
+            if is_following and self.connection is new and not self._is_refused:
                 self._rise(found)
 
         new.mirrors.listen_to_link(note)
+        self._is_refused = False
+        self.hearing.on_return = rise
+        hooks = Hooks(
+            on_suspect=self._doubt,
+            on_lost=self._lose,
+            on_answer=lambda error: self._note_answer(error, rise),
+        )
         async with supervise.tasks(f"worker {self.name}", clock=self._clock) as tasks:
             tasks.start("mirrors", new.mirrors.run)
             tasks.start("first copy", partial(self._take_in, new, found))
             tasks.start("kubeconfig", partial(self._renew, access, badge, found))
+            tasks.start("heartbeat", Heartbeat(client, hooks).run)
             await badge.is_void.wait()
 
     async def _take_in(self, new: Connection, found: Cluster) -> None:
@@ -216,7 +254,7 @@ class Link:
         self._missed_since = None
         assert self.connection is not None  # noqa: S101 (only one that was taken in can be up)
         mirrors = self.connection.mirrors
-        reason, message = "Connected", "Connected."
+        reason, message = "Connected", f"Connected.{_clock_note(self.hearing.skew)}"
         if unseen := mirrors.unseen:
             reason, message = "NamespacesUnseen", f"Connected, but not in: {_listed(unseen)}"
         self._set(
@@ -231,10 +269,40 @@ class Link:
 
     def _warn(self, message: str | None) -> None:
         """Say of a worker that is up what is wrong nevertheless."""
-        if self.state.is_up and message:
+        if not self.state.is_up or self.state.silent_since is not None:
+            return
+        if message:
             self._set(replace(self.state, reason="RenewalFailed", message=message))
-        elif self.state.is_up:
+        else:
             self._rise(self.state.cluster)
+
+    # Silence
+
+    def _doubt(self) -> None:
+        """Send nothing more to a worker that has fallen silent: whoever waits for it is held up in vain."""
+        self.hearing.shut()
+        if self.state.is_up:
+            since = self.hearing.welcome()
+            message = f"Not heard since {timestamp(since)}."
+            self._set(replace(self.state, reason="Silent", message=message, silent_since=since))
+
+    def _lose(self) -> None:
+        """Give up a worker that stays silent; its watch is opened anew when it is heard again."""
+        self.hearing.hang_up()
+        if self.state.is_up:
+            self._miss("Silent", f"Not heard since {timestamp(self.hearing.welcome())}.")
+
+    def _note_answer(self, error: Error | None, rise: Callable[[], None]) -> None:
+        """Take note of what came of a question: to be refused is another thing than silence."""
+        if isinstance(error, errors.Timeout):
+            return
+        self._is_refused = isinstance(error, errors.Unauthorized | errors.Forbidden)
+        if self._is_refused:
+            self.hearing.miss()
+        if error is None and not self.state.is_up:
+            rise()
+        elif error is not None and (self._is_refused or not self.state.is_up):
+            self._fail(error)
 
     def _fail(self, error: Error) -> None:
         # What is wrong with a kubeconfig is found out in many places.
@@ -242,10 +310,9 @@ class Link:
         self._miss(reason, str(error))
 
     def _miss(self, reason: str, message: str) -> None:
-        since = self.state.lost_since or self._missed_since or self._clock.now()
-        self._set(
-            replace(self.state, is_up=False, reason=reason, message=message, lost_since=since)
-        )
+        since = self.state.lost_since or self._missed_since or self.hearing.welcome()
+        known = State(cluster=self.state.cluster, watched=self.state.watched)
+        self._set(replace(known, reason=reason, message=message, lost_since=since))
 
     def _set(self, state: State) -> None:
         if state == self.state:
@@ -257,6 +324,13 @@ class Link:
                 "Worker link changed", worker=self.name, up=state.is_up, why=state.message
             )
         self._common.on_state(self.name)
+
+
+def _clock_note(skew: timedelta) -> str:
+    """Tell if its clock is wrong, or ours."""
+    if not skew:
+        return ""
+    return f" Its clock is {abs(skew)} {'ahead' if skew > timedelta() else 'behind'}."
 
 
 class Moved(Error):

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from jobferry.clock import Seconds
-from jobferry.core import marks
+from jobferry.core import going, marks
 from jobferry.core.marks import Standing
 from jobferry.objects import Obj
 from jobferry.workers import copies
@@ -19,8 +19,9 @@ def hold(
     has_mirrors: bool,
     lost_for: Seconds,
     patience: Seconds,
+    stuck: str = "",
 ) -> str | None:
-    """Say what a Worker waits for before it can go; None: for nothing.
+    """Say what a Worker waits for before it can go; None: for nothing. `stuck` says which mirrors cannot.
 
     A cluster out of reach is waited for as long as there is work to be moved away from it; and if it may
     hold only what is finished, as long as lost workers are waited for in general. In namespaces that are
@@ -31,7 +32,8 @@ def hold(
     if state.is_up and hidden:
         return f"waits for {hidden} workloads in namespaces that are not watched there"
     if state.is_up:
-        return "waits until its mirrors are gone" if has_mirrors else None
+        waits = f"waits until its mirrors are gone{stuck and f': {stuck}'}"
+        return waits if has_mirrors else None
     if state.lost_since is None:
         return "waits until it is connected"
     if load:
@@ -52,6 +54,19 @@ def unseen(link: Link) -> list[str]:
     """Name the namespaces to be watched on a worker that are out of sight."""
     seen = link.state.watched
     return [] if seen is None else sorted({*link.spec.namespaces.only} - seen)
+
+
+def stuck(link: Link) -> str:
+    """Say of one of the mirrors that were deleted what keeps it; empty if there is none."""
+    kept = [
+        item
+        for item in (link.connection.mirrors if link.connection else ())
+        if item.head.metadata.deletion_timestamp
+    ]
+    if not kept:
+        return ""
+    first = min(kept, key=lambda item: item.key)
+    return f"{first.key} {going.why(first.object())}"
 
 
 async def is_clear(link: Link, selector: str) -> bool:

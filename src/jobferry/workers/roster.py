@@ -69,7 +69,8 @@ class Roster:
         seen = view.Worker(
             name=name,
             cluster=state.cluster.uid,
-            is_up=state.is_up,
+            is_up=state.is_up and state.silent_since is None,
+            silent_since=state.silent_since,
             lost_since=self._lost_since(state),
             refuses=capacity if isinstance(capacity, str) else self._refusal(head),
             moves_away=head.spec.drain == "MoveAway",

@@ -12,8 +12,8 @@ from jobferry.workers.cluster import UNKNOWN, Cluster
 from jobferry.workers.link import State
 from jobferry.workers.resource import WorkerHead
 
-CONFIRM_EVERY: Seconds = 60.0
-"""How often it is noted of a lost worker that it is still missed."""
+CONFIRM_EVERY: Seconds = 5.0
+"""How often it is noted of a lost worker that it is still missed: what was not noted does not count."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +70,7 @@ def recall(status: Obj, head: WorkerHead, now: datetime) -> tuple[Cluster, datet
     since, confirmed = status.get("lostSince"), status.get("lostConfirmed")
     if not since or not confirmed:
         return known, None
-    unwatched = now - times.instant(confirmed) - timedelta(seconds=CONFIRM_EVERY)
+    unwatched = now - times.instant(confirmed)
     return known, times.instant(since) + max(unwatched, timedelta(0))
 
 
@@ -78,7 +78,7 @@ def _readiness(head: WorkerHead, facts: Facts) -> tuple[str, str]:
     state, drain = facts.state, head.spec.drain
     if head.is_being_removed:
         return "Removing", f"It is being removed: {facts.held_by or 'nothing is left there'}."
-    if not state.is_up:
+    if not state.is_up or state.silent_since is not None:
         return state.reason, state.message
     if facts.twin is not None:
         return "DuplicateCluster", f"It is the same cluster as Worker {facts.twin}."

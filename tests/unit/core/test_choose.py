@@ -4,7 +4,7 @@ from jobferry.core.steps import Record, Rest
 from jobferry.core.view import Worker
 from jobferry.objects import demand, quantities
 from jobferry.objects.quantities import Quantity
-from tests.unit.core.worlds import World, hub_job, lost, up
+from tests.unit.core.worlds import World, hub_job, lost, silent, up
 
 
 def reason(world: World) -> str | None:
@@ -30,6 +30,7 @@ def test_a_policy_decides_among_those_that_are_able(placement: str, chosen: str)
     ("worker", "why"),
     [
         (lost("a", minutes=1), "a: not connected"),
+        (silent("a", seconds=6), "a: silent since 2026-01-02T11:59:54Z"),
         (up("a", refuses="it is drained"), "a: it is drained"),
     ],
 )

@@ -153,3 +153,12 @@ def test_marks_with_any_names_are_recognised(dispatcher: str, worker: str) -> No
     assert found is not None
     assert mine.judge(mirror).standing is Standing.CURRENT
     assert found.judge(mirror).standing is Standing.CURRENT
+
+
+def test_our_labels_and_annotations_that_were_removed_or_changed_are_told() -> None:
+    kept = {"labels": {"team": "b"}, "annotations": {marks.HUB_NAME: "another"}}
+    of_ours = sorted([*MARKS.labels(), *MARKS.annotations()])
+
+    assert marks.altered(MIRROR, MIRROR) == []
+    assert marks.altered(MIRROR, {"metadata": kept}) == of_ours
+    assert marks.altered(MIRROR, {"metadata": {}}) == of_ours

@@ -4,11 +4,14 @@ import pytest
 
 from jobferry.core import placement
 from jobferry.core.base import Base
+from jobferry.core.marks import VACATING
+from jobferry.core.place import TOO_LARGE
 from jobferry.core.status import end
-from jobferry.core.steps import Look, Notice, Record, Rest
+from jobferry.core.steps import EditMirror, Look, Notice, Record, Rest
 from jobferry.core.view import Worker
+from jobferry.objects import Obj
 from jobferry.objects.times import timestamp
-from tests.unit.core.worlds import NOW, World, condition, lost, up
+from tests.unit.core.worlds import NOW, World, condition, hub_job, lost, up
 
 FULL = [up("east", refuses="it is drained")]
 WAITS = Notice("NoWorker", "No worker can take it: east: it is drained")
@@ -152,4 +155,56 @@ def test_a_workload_whose_mirror_was_deleted_fails_if_its_queue_says_so() -> Non
     assert (ended["reason"], ended["message"]) == (
         "MirrorDeleted",
         "Its mirror on worker east was deleted there",
+    )
+
+
+INDEXED: Obj = {"completionMode": "Indexed", "completions": 100_000, "parallelism": 2}
+EVERY_SECOND = ",".join(map(str, range(0, 100_000, 2)))
+
+
+def scattered(*workers: Worker) -> World:
+    """An Indexed workload on east, of which every second index has ended."""
+    world = World(hub_job(**INDEXED), workers=[*workers])
+    world.place()
+    indexes: Obj = {"completedIndexes": EVERY_SECOND, "succeeded": 50_000}
+    world.mirror(active=2, ready=2, startTime="2026-01-02T11:00:00Z", **indexes)
+    return world
+
+
+def test_what_does_not_fit_into_annotations_is_not_moved_and_says_so() -> None:
+    world = scattered(lost("east", minutes=20), up("west"))
+
+    step = world.settle()
+
+    assert isinstance(step, Rest)
+    assert [notice.reason for notice in step.notices] == ["RecordTooLarge"]
+    assert "262144 bytes" in step.notices[0].message
+
+
+def test_neither_is_it_stopped_by_a_drain() -> None:
+    world = scattered(up("east", moves_away=True, refuses="drained"), up("west"))
+
+    step = world.settle()
+
+    assert step == Rest("runs on east", notices=(TOO_LARGE,))
+
+
+def test_what_has_grown_too_large_while_it_was_stopped_goes_on() -> None:
+    world = scattered(up("east", moves_away=True, refuses="drained"), up("west"))
+    world.mirrors["east"]["metadata"]["annotations"][VACATING] = "Drained"
+
+    step = world.settle()
+
+    assert isinstance(step, EditMirror)
+    assert step.patch["spec"] == {"suspend": False}
+
+
+def test_what_would_fit_but_for_the_authors_own_annotations_is_not_placed() -> None:
+    world = World()
+    world.write({"metadata": {"annotations": {"example.com/much": "-" * 256 * 1023}}})
+
+    assert isinstance(world.next(), Record)
+    world.write({"metadata": {"annotations": {"example.com/more": "-" * 256}}})
+    assert world.next() == Rest(
+        "the record of its next placement is too large", notices=(TOO_LARGE,)
     )

@@ -1,3 +1,4 @@
+from itertools import chain
 from typing import Any
 
 import orjson
@@ -127,3 +128,21 @@ def test_a_base_that_is_none_makes_no_placement() -> None:
     assert (
         placement.read(merge_patch.apply(placed(), {"metadata": {"annotations": note}})) is None
     )
+
+
+def test_a_record_fits_if_all_annotations_together_are_not_too_large() -> None:
+    patch = placement.patch(hub_job(), DECISION, NOW)
+    size = len("".join([*chain(*patch["metadata"]["annotations"].items())]))
+    note = {"\u00e4": "-" * (256 * 1024 - size - 2)}
+    assert placement.fits({"metadata": {"annotations": note}}, patch)
+
+    note["\u00e4"] += "-"
+    assert not placement.fits({"metadata": {"annotations": note}}, patch)
+
+
+def test_a_record_takes_the_place_of_the_one_before() -> None:
+    note = {placement.ANNOTATION: "-" * 256 * 1024}
+
+    patch = placement.patch(hub_job(), DECISION, NOW)
+
+    assert placement.fits({"metadata": {"annotations": note}}, patch)

@@ -47,6 +47,11 @@ def lost(name: str, *, minutes: float) -> Worker:
     return Worker(name=name, cluster=f"{name}-uid", is_up=False, lost_since=since)
 
 
+def silent(name: str, *, seconds: float) -> Worker:
+    since = NOW - timedelta(seconds=seconds)
+    return Worker(name=name, cluster=f"{name}-uid", is_up=False, silent_since=since)
+
+
 def condition(type: str, **members: Any) -> Obj:
     return {
         "type": type,
@@ -68,11 +73,13 @@ class World:
     refusals: dict[str, str] = field(default_factory=dict)
     policy: dict[str, Any] = field(default_factory=dict)
     is_live: bool = True
+    seen: set[str] = field(default_factory=lambda: {"east", "west"})
     buried: str = ""
     unclaimed: str = ""
     bounds: Bounds = NO_BOUNDS
     reserved: str | None = None
     lacks: dict[str, Lack] | None = None
+    untold: Placement | None = None
 
     def view(self) -> View:
         names = tuple(worker.name for worker in self.workers)
@@ -89,10 +96,12 @@ class World:
             origin="hub-uid",
             dispatcher="jobferry.io/dispatcher",
             now=NOW,
+            seen=self.seen,
             refusals=self.refusals,
             buried=self.buried,
             unclaimed=self.unclaimed,
             bounds=self.bounds,
+            untold=self.untold,
         )
 
     def next(self) -> Step:
@@ -141,6 +150,11 @@ class World:
             stopped = {"active": active, "conditions": [condition("Suspended")]}
             edited = {**edited, "status": {**edited["status"], **stopped}}
         self.mirrors[step.worker] = edited
+
+    def let_go(self, worker: str = "east", **metadata: Any) -> None:
+        """Have the mirror on a worker deleted there, and held by a finalizer."""
+        held = {"finalizers": ["example.com/hold"], "deletionTimestamp": "2026-01-02T11:59:00Z"}
+        self.mirrors[worker]["metadata"] |= {**held, **metadata}
 
     def write(self, patch: Obj) -> None:
         """Change the hub object as a merge patch does."""

@@ -1,5 +1,6 @@
 import pytest
 
+from jobferry.core.placement import Placement, Shard
 from jobferry.core.steps import Notice
 from jobferry.dispatch.memory import Memory
 from jobferry.dispatch.refusals import FIRST, LONGEST
@@ -88,3 +89,33 @@ def test_a_workload_that_was_deleted_is_remembered_by_its_identity_only(memory: 
 
     assert memory.buried(JOB) == "uid-1"
     assert memory.refusals(JOB) == {}
+
+
+class TestPlacements:
+    HERE = Placement("uid-1", 1, (Shard("east", "east-uid"),))
+
+    def test_one_that_we_made_is_unknown_to_its_worker_until_it_is_told(
+        self, memory: Memory
+    ) -> None:
+        assert memory.untold(JOB) is None
+        memory.note_placed(JOB, self.HERE)
+        assert memory.untold(JOB) == self.HERE
+
+        memory.note_told(JOB)
+
+        assert memory.untold(JOB) is None
+
+    def test_nothing_is_certain_once_somebody_else_may_have_led(self, memory: Memory) -> None:
+        memory.note_placed(JOB, self.HERE)
+
+        memory.doubt_all()
+
+        assert memory.untold(JOB) is None
+
+    def test_those_of_workloads_that_are_gone_are_forgotten(self, memory: Memory) -> None:
+        memory.note_placed(JOB, self.HERE)
+        memory.forget(JOB)
+        assert memory.untold(JOB) is None
+        memory.note_placed(JOB, self.HERE)
+        memory.bury(JOB, "uid-1")
+        assert memory.untold(JOB) is None

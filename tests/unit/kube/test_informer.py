@@ -348,3 +348,24 @@ async def test_what_was_forgotten_is_listed_at_once_whatever_failed_before(
         await settle()
 
         assert state(informer) == {"a": ""}
+
+
+async def test_a_server_that_is_heard_again_after_silence_is_followed_at_once(
+    clock: ManualClock,
+) -> None:
+    server = Collection()
+    client = client_of(server, clock)
+    informer = Informer(client, SCOPE, Head)
+
+    async with following(informer, clock):
+        server.failures = [(500, "InternalError")] * 9
+        server.cut()
+        await clock.pass_time(10)
+        assert not informer.freshness().is_following
+        server.failures = []
+        client.hearing.miss()
+
+        client.hearing.hear(200)
+        await settle()
+
+        assert informer.freshness().is_following

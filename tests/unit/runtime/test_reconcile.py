@@ -10,7 +10,7 @@ import pytest
 from jobferry import log
 from jobferry.errors import BadInput, Transient
 from jobferry.runtime.backoff import Backoff, Failures
-from jobferry.runtime.reconcile import DONE, Again, Loop, Outcome, Stats
+from jobferry.runtime.reconcile import DONE, PROMPT, Again, Loop, Outcome, Stats
 from jobferry.runtime.workqueue import WorkQueue
 from jobferry.testing.clock import ManualClock, settle
 
@@ -23,7 +23,7 @@ Answer = Outcome | Exception
 class World:
     """A loop whose reconciler gives the answers that a test prepared, then DONE."""
 
-    def __init__(self, workers: int = 2) -> None:
+    def __init__(self, workers: int = 2, most_slow: int = 0) -> None:
         self.clock = ManualClock()
         self.queue: WorkQueue[str] = WorkQueue(self.clock)
         self.answers: dict[str, list[Answer]] = {}
@@ -38,6 +38,7 @@ class World:
             queue=self.queue,
             failures=self.failures,
             workers=workers,
+            most_slow=most_slow,
         )
         self._start = self.clock.monotonic()
 
@@ -50,6 +51,9 @@ class World:
         if isinstance(answer, Exception):
             raise answer
         return answer
+
+    def keys(self) -> list[str]:
+        return [key for key, _ in self.passes]
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -286,3 +290,29 @@ async def test_each_pass_has_an_id_on_whatever_is_logged_during_it(
         (key, key) for key in "abc"
     }
     assert len({facts(record)["pass_id"] for record in caplog.records}) == 3
+
+
+async def test_passes_that_wait_for_somebody_keep_no_others_from_their_turn() -> None:
+    world = World(workers=2, most_slow=3)
+    answered = asyncio.Event()
+
+    async def hang(key: str) -> None:
+        if key.startswith("slow"):
+            await answered.wait()
+
+    world.before = hang
+    async with world.running():
+        for key in ("slow-1", "slow-2", "slow-3", "slow-4", "quick"):
+            world.queue.add(key)
+        await world.clock.pass_time(2 * PROMPT)
+        assert world.keys()[-1] == "quick"
+
+        world.queue.add("slow-5")
+        world.queue.add("late")
+        await world.clock.pass_time(1)
+        assert world.keys()[-1] == "slow-5"  # that is enough
+
+        answered.set()
+        await settle()
+        assert world.keys()[-1] == "late"
+        assert world.loop.stats().done == 7

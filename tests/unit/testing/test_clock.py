@@ -9,7 +9,7 @@ import uvloop
 
 from jobferry.clock import Clock, sleep, timeout
 from jobferry.testing import clock as clocks
-from jobferry.testing.clock import ManualClock
+from jobferry.testing.clock import ManualClock, SkewedClock
 
 Run = Callable[[Coroutine[Any, Any, None]], None]
 
@@ -255,3 +255,15 @@ def test_time_flows_from_one_thing_that_is_due_to_the_next(run: Run) -> None:
 
     run(main())
     assert seen == [("a", 10), ("b", 20), ("a", 3610)]
+
+
+async def test_a_skewed_clock_shows_another_time_of_day_and_runs_as_the_other_does() -> None:
+    inner, called = ManualClock(), list[str]()
+    clock: Clock = SkewedClock(inner, timedelta(hours=1))
+    clock.call_later(5, lambda: called.append("later"))
+
+    inner.advance(5)
+
+    assert called == ["later"]
+    assert clock.now() == inner.now() + timedelta(hours=1)
+    assert clock.monotonic() == inner.monotonic()

@@ -19,6 +19,7 @@ def hold(
     unseen: tuple[str, ...] = (),
     has_mirrors: bool = False,
     lost_for: float = 0,
+    stuck: str = "",
 ) -> str | None:
     return removal.hold(
         state,
@@ -28,6 +29,7 @@ def hold(
         has_mirrors=has_mirrors,
         lost_for=lost_for,
         patience=900,
+        stuck=stuck,
     )
 
 
@@ -42,6 +44,14 @@ def test_a_worker_waits_for_what_may_run_out_of_sight() -> None:
     assert (
         hold(UP, hidden=2) == "waits for 2 workloads in namespaces that are not watched there"
     )
+
+
+def test_a_worker_that_waits_for_a_mirror_that_is_held_says_by_what() -> None:
+    stuck = "ns/a is held"
+
+    held = hold(UP, has_mirrors=True, stuck=stuck)
+    assert held == "waits until its mirrors are gone: ns/a is held"
+    assert hold(UP, stuck=stuck) is None
 
 
 def test_nothing_is_known_before_the_first_try() -> None:

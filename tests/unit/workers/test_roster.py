@@ -77,6 +77,16 @@ def test_a_worker_that_is_being_removed_takes_nothing_new(told: Told) -> None:
     assert (seen.is_being_removed, seen.refuses) == (True, "it is being removed")
 
 
+def test_a_worker_that_is_silent_is_not_up_but_neither_lost(told: Told) -> None:
+    told.update([worker("a")], {"a": up("x")})
+
+    changed = told.update([worker("a")], {"a": replace(up("x"), silent_since=NOW)})
+
+    seen = told.roster.views["a"]
+    assert changed == ["a"]
+    assert (seen.is_up, seen.silent_since, seen.lost_since) == (False, NOW, None)
+
+
 class TestClusters:
     SAME: ClassVar = {"a": up("x"), "b": up("x"), "c": up("x")}
 
