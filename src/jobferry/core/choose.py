@@ -1,57 +1,74 @@
-"""Chooses a worker for a workload, or says of each why not."""
+"""Which workers may run a workload, and why none does that waits."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 
 from jobferry.core import going
+from jobferry.core.room import Lack
 from jobferry.core.view import Kind, View, Worker
-from jobferry.objects.demand import MOST, Demand
+from jobferry.objects.demand import MOST
 from jobferry.objects.times import timestamp
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """The worker to run on, or the reasons why there is none."""
+class Reason:
+    """Why a workload waits: of each worker, why not there."""
 
-    worker: Worker | None
-    reason: str
+    text: str
     is_out_of_bounds: bool = False
-    """Whether it is for the workload's namespace alone that there is none."""
+    """Whether it is for the workload's namespace alone."""
 
 
-def choose(view: View, kind: Kind, *, but: str | None = None) -> Choice:
-    """Choose among the workers of the workload's queue, `but` one of them."""
+def eligible(view: View, *, but: str | None = None) -> tuple[str, ...]:
+    """Name the workers of the workload's queue that may run it, `but` one: whether they have room is not asked."""
+    if view.policy.missing or not view.bounds.let(view.namespace):
+        return ()
+    return tuple(
+        name
+        for name in view.policy.workers
+        if name != but and name in view.workers and _objection(view, name) is None
+    )
+
+
+def why_waiting(view: View, kind: Kind, *, but: str | None = None) -> Reason:
+    """Say why no worker takes it."""
     if view.policy.missing:
-        return Choice(None, view.policy.missing)
+        return Reason(view.policy.missing)
     if not view.bounds.let(view.namespace):
         why = f"the setting namespaces does not let namespace {view.namespace} leave the hub"
-        return Choice(None, why, is_out_of_bounds=True)
-    needs = cache(lambda: kind.demand(view.hub) if view.hub else {})
-    verdicts = {name: _refusal(view, needs, name) for name in view.policy.workers}
+        return Reason(why, is_out_of_bounds=True)
+    lacks = view.lacks() if view.lacks else {}
+    verdicts = {
+        name: verdict(view, kind, name, lacks.get(name)) for name in view.policy.workers
+    }
     if but in verdicts:
         verdicts[but] = "it is to leave there"
-    able = [view.workers[name] for name, refusal in verdicts.items() if refusal is None]
-    if able:
-        return Choice(_best(able, view), "")
-    reasons = "; ".join(f"{name}: {refusal}" for name, refusal in verdicts.items())
+    reasons = "; ".join(f"{name}: {why}" for name, why in verdicts.items())
     is_out_of_bounds = all(_trespass(view, name) for name in verdicts) and bool(verdicts)
-    return Choice(None, reasons or "the queue has no workers", is_out_of_bounds)
+    return Reason(reasons or "the queue has no workers", is_out_of_bounds)
 
 
-def _refusal(view: View, needs: Callable[[], Demand], name: str) -> str | None:
+def verdict(view: View, kind: Kind, name: str, lack: Lack | None) -> str:
+    """Say why a worker does not take a workload."""
     worker = view.workers.get(name)
     if worker is None:
         return "there is no such Worker"
-    if trespass := _trespass(view, name):
-        return trespass
+    if objection := _trespass(view, name) or _closure(worker) or _objection(view, name):
+        return objection
+    return _shortage(view, kind, worker, lack or Lack("turn"))
+
+
+def _closure(worker: Worker) -> str | None:
+    """Say why a worker takes no new work of anybody, if so."""
     if worker.silent_since is not None:
         return f"silent since {timestamp(worker.silent_since)}"
-    if not worker.is_up:
-        return "not connected"
+    return worker.refuses if worker.is_up else "not connected"
+
+
+def _objection(view: View, name: str) -> str | None:
+    """Say why a worker does not take this very workload, whatever room it has, if so."""
     if going.holds_name(view, name):
         return "an earlier mirror of that name is not gone from there yet"
-    return worker.refuses or view.refusals.get(name) or _fullness(view, needs, worker)
+    return _trespass(view, name) or view.refusals.get(name)
 
 
 def _trespass(view: View, name: str) -> str | None:
@@ -66,32 +83,18 @@ def _trespass(view: View, name: str) -> str | None:
     return None
 
 
-def _fullness(view: View, needs: Callable[[], Demand], worker: Worker) -> str | None:
-    """Say why a worker has no room; in the same words as long as it has none."""
-    if worker.max_load is not None and view.loads[worker.name] >= worker.max_load:
-        return f"it takes at most {worker.max_load} workloads, and has them"
-    if not worker.capacity:
-        return None
-    return _shortage(worker, view.used[worker.name], needs())
-
-
-def _shortage(worker: Worker, used: Demand, demand: Demand) -> str | None:
-    for name, needed in demand.items():
-        capacity = worker.capacity.get(name)
-        if capacity is None or not needed:
-            continue
-        if needed == MOST:
-            return f"it asks for more {name} than any cluster has"
-        if capacity < (used[name] + needed if name in used else needed):
-            return f"too little {name} is left of its {capacity}: {needed} is needed"
-    return None
-
-
-def _best(able: list[Worker], view: View) -> Worker:
-    match view.policy.placement:
-        case "Spread":
-            return min(able, key=lambda worker: view.loads[worker.name])
-        case "Pack":
-            return max(able, key=lambda worker: view.loads[worker.name])
+def _shortage(view: View, kind: Kind, worker: Worker, lack: Lack) -> str:
+    """Say what a worker lacks; in the same words as long as it does."""
+    match lack.what:
+        case "load":
+            return f"it takes at most {worker.max_load} workloads, and has them"
+        case "amount":
+            needed = (kind.demand(view.hub) if view.hub else {}).get(lack.resource)
+            if needed == MOST:
+                return f"it asks for more {lack.resource} than any cluster has"
+            capacity = worker.capacity.get(lack.resource)
+            return f"too little {lack.resource} is left of its {capacity}: {needed} is needed"
+        case "kept":
+            return "its room is kept for a workload that has waited longer"
         case _:
-            return able[0]
+            return "it is the turn of others"

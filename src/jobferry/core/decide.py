@@ -9,7 +9,6 @@ from dataclasses import replace
 from jobferry.clock import Seconds
 from jobferry.core import going, legal, placement, times
 from jobferry.core.adopt import adopt, await_workers
-from jobferry.core.choose import choose
 from jobferry.core.follow import follow
 from jobferry.core.marks import HUB_UID, Standing, Verdict, read
 from jobferry.core.place import lose, move, place
@@ -251,8 +250,7 @@ def _go_on(view: View, kind: Kind, hub: Obj, placed: Placement) -> Step | None:
         return lose(view, kind, hub, placed, None)
     if going.holds_name(view, shard.worker):
         why = f"an earlier mirror of its name is not gone from worker {shard.worker} yet"
-        is_movable = choose(view, kind).worker is not None
-        return move(view, kind, hub, placed, None, why=why) if is_movable else Rest(why)
+        return move(view, kind, hub, placed, None, why=why)
     return None
 
 

@@ -1,14 +1,15 @@
 """What to do about a workload whose mirror is there: bring its status back and the user's edits over, or leave."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from jobferry.clock import Seconds
-from jobferry.core import legal, place, times
+from jobferry.core import choose, legal, place, times
 from jobferry.core.going import is_going
 from jobferry.core.marks import VACATING
 from jobferry.core.placement import Placement
 from jobferry.core.status import INTERIM, SUSPENDED, count, end, is_suspended
-from jobferry.core.steps import EditMirror, Notice, Rest, Step, WriteStatus
+from jobferry.core.steps import EditMirror, Notice, Rest, Step, Want, WriteStatus
 from jobferry.core.view import Edits, Kind, View
 from jobferry.objects import Obj, conditions
 
@@ -33,12 +34,23 @@ def follow(view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj) -> 
         return WriteStatus(patch, kind.finish({"status": status}))
     if is_going(mirror):
         return _see_off(view, kind, hub, placed, mirror)
-    if step := _leave(view, kind, hub, placed, mirror):
-        return step
+    noted = (mirror["metadata"].get("annotations") or {}).get(VACATING)
+    why = _why_leave(view, kind, shard.worker, mirror, noted)
+    able: tuple[str, ...] = choose.eligible(view, but=shard.worker) if why else ()
+    # What cannot be recorded elsewhere is not stopped here.
+    is_stuck = bool(able) and not place.is_recordable(view, kind, hub, placed, mirror, able[0])
+    wants = Want(able) if why and not is_stuck else None
+    if why and wants and (noted is not None or view.reserved in able):
+        return _leave(
+            view, kind, hub, placed, mirror, why, wants, is_vacating=noted is not None
+        )
+    if noted is not None:
+        return _stay(view, kind, hub, placed, mirror)
     edits = kind.edits(hub, mirror, shard.base)
     if edits.patch:
         return EditMirror(shard.worker, mirror, edits.patch)
-    return _rest(view, kind, hub, placed, mirror, edits)
+    rest = _rest(view, kind, mirror, shard.worker, edits, wants)
+    return replace(rest, notices=(*rest.notices, place.TOO_LARGE)) if is_stuck else rest
 
 
 def _is_about_to_end(status: Obj) -> bool:
@@ -52,15 +64,24 @@ def _is_about_to_end(status: Obj) -> bool:
 # Leaving
 
 
-def _leave(view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj) -> Step | None:
-    """See to a mirror that is to leave its worker, or was to and need not or cannot any more."""
+def _leave(
+    view: View,
+    kind: Kind,
+    hub: Obj,
+    placed: Placement,
+    mirror: Obj,
+    why: str,
+    wants: Want,
+    *,
+    is_vacating: bool,
+) -> Step:
+    """See to a mirror that is to leave its worker: it is stopped once its next place is certain, and not before."""
     worker = placed.shards[0].worker
-    noted = (mirror["metadata"].get("annotations") or {}).get(VACATING)
-    why = _why_leave(view, kind, worker, mirror, noted)
-    # What cannot be placed elsewhere is not stopped here.
-    if why and place.hindrance(view, kind, hub, placed, mirror, but=worker) is None:
-        return _vacate(view, kind, hub, placed, mirror, why, is_vacating=noted is not None)
-    return _stay(view, kind, hub, placed, mirror) if noted is not None else None
+    if view.reserved in wants.workers:
+        return _vacate(view, kind, hub, placed, mirror, why, wants, is_vacating=is_vacating)
+    if view.lacks is None and wants.workers:
+        return Rest(f"leaves {worker}: waits for its turn", wants=wants)
+    return _stay(view, kind, hub, placed, mirror)
 
 
 def _why_leave(view: View, kind: Kind, name: str, mirror: Obj, noted: str | None) -> str | None:
@@ -81,6 +102,7 @@ def _vacate(
     placed: Placement,
     mirror: Obj,
     why: str,
+    wants: Want,
     *,
     is_vacating: bool,
 ) -> Step:
@@ -92,14 +114,16 @@ def _vacate(
     status = mirror.get("status") or {}
     if not is_vacating and is_suspended(status) and not mirror["spec"].get("suspend"):
         # Else what is said of the time before would be taken for what is yet to come: that nothing runs.
-        return Rest(f"is to leave {worker}: waits until it is said there that it was resumed")
+        said = f"is to leave {worker}: waits until it is said there that it was resumed"
+        return Rest(said, wants=wants)
     if not is_vacating:
         note = {"metadata": {"annotations": {VACATING: why}}}
         return EditMirror(worker, mirror, {**note, "spec": {"suspend": True}})
     if not is_suspended(status) or count(status, "active") or count(status, "terminating"):
-        return Rest(f"leaves {worker}: waits until its pods have ended")
+        return Rest(f"leaves {worker}: waits until its pods have ended", wants=wants)
     if left := _time_to_count(view, worker, status):
-        return Rest(f"leaves {worker}: not all of its pods may be counted yet", left)
+        said = f"leaves {worker}: not all of its pods may be counted yet"
+        return Rest(said, left, wants=wants)
     reasons = {
         DRAINED: f"worker {worker} gives its work away",
         NOT_STARTED: f"nothing of it ran on worker {worker}",
@@ -145,26 +169,14 @@ def _see_off(view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj) -
 
 
 def _rest(
-    view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj, edits: Edits
-) -> Step:
-    worker, left = placed.shards[0].worker, _time_to_start(view, kind, mirror)
+    view: View, kind: Kind, mirror: Obj, worker: str, edits: Edits, wants: Want | None
+) -> Rest:
+    left = _time_to_start(view, kind, mirror)
     notices = [*_edit_notices(worker, edits)]
-    if _is_too_large_to_leave(view, kind, hub, placed, mirror):
-        notices.append(place.TOO_LARGE)
     if left == 0:
         message = f"None of its pods became ready on worker {worker} within {view.policy.start_within:g} s"
         notices.append(Notice(NOT_STARTED, message))
-    return Rest(f"runs on {worker}", left or None, tuple(notices))
-
-
-def _is_too_large_to_leave(
-    view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj
-) -> bool:
-    worker = placed.shards[0].worker
-    if _why_leave(view, kind, worker, mirror, None) is None:
-        return False
-    hindrance = place.hindrance(view, kind, hub, placed, mirror, but=worker)
-    return hindrance == place.TOO_LARGE
+    return Rest(f"runs on {worker}", left or None, tuple(notices), wants)
 
 
 def _time_to_start(view: View, kind: Kind, mirror: Obj) -> float | None:

@@ -6,7 +6,7 @@ from datetime import datetime
 from jobferry.core import choose, legal, placement, times
 from jobferry.core.placement import Placement, Shard
 from jobferry.core.status import SUSPENDED, end
-from jobferry.core.steps import Look, Notice, Record, Rest, Step, WriteStatus
+from jobferry.core.steps import Look, Notice, Record, Rest, Step, Want, WriteStatus
 from jobferry.core.view import Kind, View, Worker
 from jobferry.objects import Obj, conditions
 
@@ -65,17 +65,13 @@ def lose(view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj | None
     return WriteStatus(patch, "Failed") if patch else Rest("failed")
 
 
-def hindrance(
-    view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj, *, but: str
-) -> Notice | None:
-    """Say what would keep a workload from being placed again, elsewhere than on one worker; None: nothing."""
-    choice = choose.choose(view, kind, but=but)
-    if choice.worker is None:
-        return Notice(NO_WORKER, f"No worker can take it: {choice.reason}")
+def is_recordable(
+    view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj, worker: str
+) -> bool:
+    """Tell whether there is room on the hub object for the record that a workload is placed on another worker."""
     base = kind.carried(hub, mirror, placed.shards[0].base, view.now)
     shard, attempt = Shard("", "", base), placed.attempt + 1
-    is_possible = _record(view, kind, hub, attempt, shard, choice.worker) is not None
-    return None if is_possible else TOO_LARGE
+    return _record(view, kind, hub, attempt, shard, view.workers[worker]) is not None
 
 
 def _place(
@@ -89,11 +85,11 @@ def _place(
     but: str | None = None,
     is_nowhere: bool,
 ) -> Step:
-    """Choose a worker and record it; `shard` says what the earlier attempts earned."""
-    choice = choose.choose(view, kind, but=but)
-    if choice.worker is None:
-        return _no_worker(view, hub, choice, is_nowhere=is_nowhere)
-    step = _record(view, kind, hub, attempt, shard, choice.worker)
+    """Record the worker that has room for it; `shard` says what the earlier attempts earned."""
+    able = choose.eligible(view, but=but)
+    if view.reserved is None or view.reserved not in able:
+        return _wait(view, kind, hub, Want(able), but=but, is_nowhere=is_nowhere)
+    step = _record(view, kind, hub, attempt, shard, view.workers[view.reserved])
     if step is None:
         return Rest("the record of its next placement is too large", notices=(TOO_LARGE,))
     return replace(step, why=why)
@@ -110,22 +106,28 @@ def _record(
     return Record(patch, decision) if placement.fits(hub, patch) else None
 
 
-def _no_worker(view: View, hub: Obj, choice: choose.Choice, *, is_nowhere: bool) -> Step:
-    give_up, reason = view.policy.give_up_after, choice.reason
-    waits = f"no worker can take it: {reason}"
+def _wait(
+    view: View, kind: Kind, hub: Obj, wants: Want, *, but: str | None, is_nowhere: bool
+) -> Step:
+    """Wait for a worker that has room; or give up, if that takes longer than the queue says."""
+    if view.lacks is None and wants.workers:
+        return Rest("it waits for its turn", wants=wants)
+    reason = choose.why_waiting(view, kind, but=but)
+    give_up = view.policy.give_up_after
+    waits = f"no worker can take it: {reason.text}"
     if view.policy.missing:
-        return Rest(waits, notices=(Notice("NoQueue", reason),))
-    told = "NamespaceNotAllowed" if choice.is_out_of_bounds else NO_WORKER
-    notices = (Notice(told, f"No worker can take it: {reason}"),)
+        return Rest(waits, notices=(Notice("NoQueue", reason.text),))
+    told = "NamespaceNotAllowed" if reason.is_out_of_bounds else NO_WORKER
+    notices = (Notice(told, f"No worker can take it: {reason.text}"),)
     if give_up is None or not is_nowhere or (hub.get("status") or {}).get("startTime"):
         # What has run, or may run, is not thrown away because its worker went: it waits for the next one.
-        return Rest(waits, notices=notices)
+        return Rest(waits, notices=notices, wants=wants)
     if patch := legal.patch(hub, legal.unplaced(hub, view.now)):
         return WriteStatus(patch, None)  # from now on it says since when it is not suspended
     left = times.left(_waits_since(hub), give_up, view.now)
     if left > 0:
-        return Rest(waits, left, notices)
-    message = f"No worker took it within {give_up:g} s: {reason}"
+        return Rest(waits, left, notices, wants)
+    message = f"No worker took it within {give_up:g} s: {reason.text}"
     patch = legal.patch(hub, legal.fail(hub, NO_WORKER, message, view.now))
     return WriteStatus(patch, "Failed") if patch else Rest("failed")
 

@@ -77,12 +77,21 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True)
+class Want:
+    """A worker for a workload: it is looked at again once there is room on one of these, and it is its turn."""
+
+    workers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Rest:
     """Nothing to do, for now or until something changes."""
 
     why: str
     after: Seconds | None = None
     notices: tuple[Notice, ...] = ()
+    wants: Want | None = None
+    """None: it waits for no worker."""
 
 
 Step = (

@@ -1,7 +1,6 @@
 """What is known about one workload when it is decided on: plain values, read from the caches."""
 
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
@@ -11,6 +10,7 @@ from jobferry.core.base import Base
 from jobferry.core.bounds import NO_BOUNDS, Bounds
 from jobferry.core.marks import Marks
 from jobferry.core.placement import Placement
+from jobferry.core.room import Lack
 from jobferry.objects import Obj
 from jobferry.objects.demand import Demand
 from jobferry.objects.quantities import Quantity
@@ -33,18 +33,6 @@ class Edits(Protocol):
     def drift(self) -> tuple[str, ...]:
         """What is not on the mirror as it was forwarded."""
         ...
-
-
-class Loads(Protocol):
-    """How many unfinished workloads each worker has, or is about to get."""
-
-    def __getitem__(self, worker: str, /) -> int: ...
-
-
-class Used(Protocol):
-    """What those of each worker need together."""
-
-    def __getitem__(self, worker: str, /) -> Demand: ...
 
 
 class Kind(Protocol):
@@ -142,11 +130,6 @@ class Worker:
         return self.watched is None or namespace in self.watched
 
     @property
-    def is_limited(self) -> bool:
-        """Whether it takes only so much."""
-        return self.max_load is not None or bool(self.capacity)
-
-    @property
     def gives_away(self) -> bool:
         """Whether what runs there may have to run elsewhere."""
         return self.moves_away or self.is_being_removed
@@ -158,6 +141,9 @@ class Policy:
 
     workers: tuple[str, ...]
     """Those that may run it, in the order to try them if `placement` is Ordered."""
+
+    queue: str = ""
+    """Its name; empty: that of all who have none."""
 
     missing: str = ""
     """Why there is no queue that could say where it runs: what runs goes on, only placing waits."""
@@ -208,8 +194,14 @@ class View:
     bounds: Bounds = NO_BOUNDS
     """Which namespaces may go anywhere."""
 
-    loads: Loads = field(default_factory=Counter[str])
-    used: Used = field(default_factory=lambda: defaultdict[str, Demand](dict))
+    priority: int = 0
+    """Within its queue: more goes first."""
+
+    reserved: str | None = None
+    """The worker where there is room for it, and nobody else gets that."""
+
+    lacks: Callable[[], Mapping[str, Lack]] | None = None
+    """Asked when somebody wants to know: what each worker lacks that could take it. None: it is not known yet."""
 
     seen: Set[str] = frozenset()
     """Workers whose mirror was read from their API servers in this very pass."""

@@ -2,13 +2,12 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from itertools import chain
 
 from jobferry.clock import Seconds
 from jobferry.dispatch.act import Actor
+from jobferry.dispatch.admitting import Admitting
 from jobferry.dispatch.claims import Claims, follow_jobs
-from jobferry.dispatch.jobs import NOWHERE, JobHead, workers_of
-from jobferry.dispatch.loads import Loads, Used
+from jobferry.dispatch.jobs import NOWHERE, JobHead
 from jobferry.dispatch.memory import Memory
 from jobferry.dispatch.meters import Meters
 from jobferry.dispatch.queue_status import QueueStatuses, is_news
@@ -30,9 +29,6 @@ from jobferry.workers.link import Link
 from jobferry.workers.mirrors import MirrorHead
 from jobferry.workers.registry import Workers
 from jobferry.workers.source import STRICT, Rules
-
-WAKE = 16
-"""How many Jobs that wait are looked at when there is room: the first of them may be too large for it."""
 
 MOST_SLOW = 1000
 """How many passes may wait for workers, besides those that go on: one that hangs is not known for seconds."""
@@ -75,11 +71,12 @@ class Dispatcher:
         self._hub = hub
         self._clock = hub.clock
         self._is_acting = False
+        self._doors: dict[str, object] = {}
         self.meters = meters or Meters(hub.clock)
         self._queue = WorkQueue[Key](hub.clock)
         self.jobs = follow_jobs(hub, options.claims)
         self.jobs.listen(self._on_job)
-        loads = Loads(lambda worker: self.jobs.count("worker", worker))
+        self._admitting = Admitting(hub.clock, self._queue.add)
         self.workers = Workers(
             hub,
             origin=options.origin,
@@ -108,8 +105,7 @@ class Dispatcher:
             queues=self.queues,
             workers=self.workers,
             holders=Holders(),
-            loads=loads,
-            used=Used(),
+            admitting=self._admitting,
             memory=Memory(hub.clock.monotonic),
         )
         absorb, requests = self.jobs.absorb, options.requests
@@ -151,6 +147,7 @@ class Dispatcher:
         """Look at everything, and then at what changes: a standby takes note of nothing but its caches."""
         self.meters.begin()
         self._is_acting = True
+        self._admitting.begin()
         self._views.memory.doubt_all()
         try:
             self.workers.look_at_all()
@@ -160,11 +157,12 @@ class Dispatcher:
                 await self._loop.run()
         finally:
             self._is_acting = False
+            self._admitting.end()
 
     # Observing
 
     def _on_job(self, change: Change[JobHead]) -> None:
-        self._views.used.note(change)
+        self._admitting.note_job(change)
         if not self._is_acting:
             return
         self._queue.add(change.item.key)
@@ -172,7 +170,6 @@ class Dispatcher:
             self._views.memory.bury(change.item.key, change.before.uid)
         elif _is_edited(change):
             self._views.memory.reconsider(change.item.key)
-        self._let_next_in(change)
         self.meters.see(change)
 
     def _on_queue(self, change: Change[QueueHead]) -> None:
@@ -190,23 +187,36 @@ class Dispatcher:
         self.meters.reporting.start(key)
 
     def _on_worker(self, name: str) -> None:
-        """Look at all that has to do with a worker, and at what may go there."""
+        """Look at all that has to do with a worker; what may go there has its turn when a pass says so."""
         self.meters.placements.add(name, by=0)
         self._views.memory.refused.forgive(name)
+        seen = self.workers.views().get(name)
+        self._admitting.note_worker(name, seen)
         if not self._is_acting:
             return
         self._look_at_mirrors(self.workers.link(name))
-        for worker in {name, *self._restless()}:
+        for worker in {name, *self._lost()}:
             for item in self.jobs.by("worker", worker):
                 self._queue.add(item.key)
         for item in self._wanderers():
             self._queue.add(item.key)
+        # Who is in line knows which workers may take it, as long as that is for the same reasons.
+        is_other = self._is_other(name)
+        for item in self.jobs.by("worker", NOWHERE):
+            if is_other or not self._admitting.waits(item.key):
+                self._queue.add(item.key)
 
-    def _restless(self) -> list[str]:
-        """Return where Jobs may be that would rather be on another worker."""
-        workers = self.workers.views().values()
-        left = [each.name for each in workers if not each.is_up or each.gives_away]
-        return [NOWHERE, *left]
+    def _is_other(self, name: str) -> bool:
+        """Tell whether others may go to a worker than before, whether it has room or not."""
+        item, seen = self.workers.objects.get(Key("", name)), self.workers.views().get(name)
+        known = self._doors.pop(name, None)
+        if item is not None and seen is not None:
+            self._doors[name] = dict(item.head.metadata.labels), seen.bounds, seen.watched
+        return known != self._doors.get(name)
+
+    def _lost(self) -> list[str]:
+        """Return the workers that are out of reach: what happens to theirs depends on the others, too."""
+        return [each.name for each in self.workers.views().values() if not each.is_up]
 
     def _wanderers(self) -> list[Item[JobHead]]:
         """Return the Jobs that run nowhere because workers refused them, wherever they were placed."""
@@ -224,7 +234,7 @@ class Dispatcher:
 
     def _load(self, worker: str) -> Load:
         """Count the unfinished Jobs of a worker, and those that are in namespaces out of sight there."""
-        seen, active = self.workers.views().get(worker), self._views.loads[worker]
+        seen, active = self.workers.views().get(worker), self.jobs.count("worker", worker)
         if seen is None or seen.watched is None:
             return Load(active)
         placed = self.jobs.by("worker", worker)
@@ -234,32 +244,6 @@ class Dispatcher:
         """See to what is on a worker: nobody else will, if its Job went or moved while we were away."""
         for mirror in link.connection.mirrors if link and link.connection else ():
             self._queue.add(mirror.head.workload)
-
-    def _let_next_in(self, change: Change[JobHead]) -> None:
-        """Look at some that wait, if a Job has made room on a worker that takes only so much."""
-        if change.before is None:
-            return
-        left = {*workers_of(change.before)} - {
-            *(workers_of(change.after) if change.after else ())
-        }
-        views = self.workers.views()
-        for worker in left:
-            if worker in views and views[worker].is_limited:
-                self._look_at_waiting(worker)
-
-    def _look_at_waiting(self, worker: str) -> None:
-        looked_at = 0
-        restless = chain.from_iterable(self.jobs.by("worker", w) for w in self._restless())
-        for item in chain(self._wanderers(), restless):
-            policy = self.queues.policy(item.head.metadata)
-            if isinstance(policy, str) or worker not in policy.workers:
-                continue
-            has_refused = worker in self._views.memory.refusals(item.key)
-            if not has_refused and not self._queue.is_due(item.key):
-                self._queue.add(item.key)
-                looked_at += 1
-                if looked_at == WAKE:
-                    return
 
 
 def _is_edited(change: Change[JobHead]) -> bool:

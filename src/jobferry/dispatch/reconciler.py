@@ -112,13 +112,10 @@ class Reconciler:
                 await self._actor.delete(step)
 
     async def _place(self, key: Key, hub: Obj, step: Record) -> None:
-        chosen = [shard.worker for shard in step.placement.shards]
-        need = job.demand(hub)
-        with self._views.loads.expecting(chosen), self._views.used.expecting(chosen, need):
-            await self._actor.record(hub, step)
+        await self._actor.record(hub, step)
         if step.placement.attempt > placement.last_attempt(hub):
             self._views.memory.note_placed(key, step.placement)
-        self._meters.place(chosen)
+        self._meters.place([shard.worker for shard in step.placement.shards])
 
     async def _look(self, known: Known) -> None:
         found = await self._actor.look(known.key)
@@ -163,6 +160,7 @@ class Reconciler:
 
     async def _rest(self, key: Key, view: View, step: Rest) -> Outcome:
         _log.debug("Rests", why=step.why)
+        self._views.admitting.note_wish(key, view, step.wants)
         notices = step.notices
         if view.hub is None and not notices and (stranger := self._views.stranger(key)):
             notice = await self._views.claims.notice(self._actor.hub, stranger)

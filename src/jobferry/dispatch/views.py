@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from jobferry.clock import Clock
 from jobferry.core import times, view
 from jobferry.core.view import Policy, View
+from jobferry.dispatch.admitting import Admitting
 from jobferry.dispatch.claims import Claims
 from jobferry.dispatch.jobs import JobHead
-from jobferry.dispatch.loads import Loads, Used
 from jobferry.dispatch.memory import Memory
 from jobferry.dispatch.queues import Queues
 from jobferry.kube.cache import Change
@@ -86,8 +86,7 @@ class Views:
     queues: Queues
     workers: Workers
     holders: Holders
-    loads: Loads
-    used: Used
+    admitting: Admitting
     memory: Memory
 
     def of(self, known: Known) -> View:
@@ -112,8 +111,8 @@ class Views:
             dispatcher=self.dispatcher,
             now=self.clock.now(),
             bounds=self.claims.bounds,
-            loads=self.loads,
-            used=self.used,
+            reserved=self.admitting.reserved(key),
+            lacks=self.admitting.lacks(key),
             seen=known.seen,
             refusals=self.memory.refusals(key),
             buried=self.memory.buried(key),

@@ -38,7 +38,7 @@ def test_what_is_denied_counts_more_than_what_is_allowed(bounds: Bounds, let: se
 
 def noticed(world: World, bounds: Bounds = NO_BOUNDS) -> tuple[str, str]:
     """Return of what people are told while the workload waits."""
-    step = decide(replace(world.view(), bounds=bounds), job)
+    step = replace(world, bounds=bounds).next()
     assert isinstance(step, Rest), step
     [notice] = step.notices
     return notice.reason, notice.message

@@ -1,11 +1,16 @@
 import pytest
 
-from jobferry.core.choose import choose
+from jobferry.core.steps import Record, Rest
 from jobferry.core.view import Worker
-from jobferry.kinds import job
 from jobferry.objects import demand, quantities
 from jobferry.objects.quantities import Quantity
 from tests.unit.core.worlds import World, hub_job, lost, silent, up
+
+
+def reason(world: World) -> str | None:
+    """Say why it waits; None: it does not."""
+    step = world.next()
+    return step.why.removeprefix("no worker can take it: ") if isinstance(step, Rest) else None
 
 
 @pytest.mark.parametrize(
@@ -15,10 +20,10 @@ def test_a_policy_decides_among_those_that_are_able(placement: str, chosen: str)
     workers, loads = [up("a"), up("b"), up("c")], {"a": 2, "b": 1, "c": 3}
     world = World(workers=workers, loads=loads, policy={"placement": placement})
 
-    choice = choose(world.view(), job)
+    step = world.next()
 
-    assert choice.worker is not None
-    assert choice.worker.name == chosen
+    assert isinstance(step, Record)
+    assert [shard.worker for shard in step.placement.shards] == [chosen]
 
 
 @pytest.mark.parametrize(
@@ -30,29 +35,23 @@ def test_a_policy_decides_among_those_that_are_able(placement: str, chosen: str)
     ],
 )
 def test_a_worker_that_cannot_take_it_says_why(worker: Worker, why: str) -> None:
-    choice = choose(World(workers=[worker]).view(), job)
-
-    assert choice.worker is None
-    assert choice.reason == why
+    assert reason(World(workers=[worker])) == why
 
 
 def test_a_worker_that_refused_this_workload_says_why() -> None:
-    assert (
-        choose(World(workers=[up("a")], refusals={"a": "no quota"}).view(), job).reason
-        == "a: no quota"
-    )
+    assert reason(World(workers=[up("a")], refusals={"a": "no quota"})) == "a: no quota"
 
 
 def test_a_worker_that_has_all_it_takes_says_so() -> None:
     world = World(workers=[up("a", max_load=2)], loads={"a": 2})
 
-    assert choose(world.view(), job).reason == "a: it takes at most 2 workloads, and has them"
+    assert reason(world) == "a: it takes at most 2 workloads, and has them"
     world.loads["a"] = 1
-    assert choose(world.view(), job).worker is not None
+    assert reason(world) is None
 
 
 def test_a_queue_without_workers_says_so() -> None:
-    assert choose(World(workers=[]).view(), job).reason == "the queue has no workers"
+    assert reason(World(workers=[])) == "the queue has no workers"
 
 
 def amounts(**given: str) -> dict[str, Quantity]:
@@ -79,7 +78,7 @@ def asking(parallelism: int, **requests: str) -> World:
 def test_a_worker_takes_what_fits_into_its_capacity(world: World, used: dict[str, str]) -> None:
     world.used["a"] = amounts(**used)
 
-    assert choose(world.view(), job).worker is not None
+    assert reason(world) is None
 
 
 def test_a_worker_without_room_says_so_in_the_same_words_whatever_else_it_has() -> None:
@@ -87,17 +86,14 @@ def test_a_worker_without_room_says_so_in_the_same_words_whatever_else_it_has() 
     for used in ("1500m", "4"):
         world.used["a"] = amounts(cpu=used)
 
-        assert (
-            choose(world.view(), job).reason
-            == "a: too little cpu is left of its 4: 3 is needed"
-        )
+        assert reason(world) == "a: too little cpu is left of its 4: 3 is needed"
 
 
 def test_who_asks_for_more_than_can_be_counted_hears_of_it() -> None:
     world = asking(2, cpu="1e1500")
     world.used["a"] = amounts(cpu="1m")
 
-    assert choose(world.view(), job).reason == "a: it asks for more cpu than any cluster has"
+    assert reason(world) == "a: it asks for more cpu than any cluster has"
 
 
 def test_what_fits_is_found_beside_a_workload_that_asks_for_absurdly_much() -> None:
@@ -106,4 +102,4 @@ def test_what_fits_is_found_beside_a_workload_that_asks_for_absurdly_much() -> N
         {"containers": [{"resources": {"limits": {"cpu": "1e99"}}}]}
     )
 
-    assert choose(world.view(), job).reason.startswith("a: too little cpu is left of its 4")
+    assert (reason(world) or "").startswith("a: too little cpu is left of its 4")

@@ -1,15 +1,18 @@
 """What is known about one workload, built up step by step, for tests of the decisions about it."""
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from jobferry.core import placement
+from jobferry.core import placement, wishes
+from jobferry.core.admission import Admission
 from jobferry.core.base import Base
+from jobferry.core.bounds import NO_BOUNDS, Bounds
 from jobferry.core.decide import decide
 from jobferry.core.placement import Placement, Shard
-from jobferry.core.steps import CreateMirror, EditMirror, Record, Step, WriteStatus
+from jobferry.core.room import Lack, amounts
+from jobferry.core.steps import CreateMirror, EditMirror, Record, Rest, Step, Want, WriteStatus
 from jobferry.core.view import Policy, View, Worker
 from jobferry.kinds import job
 from jobferry.objects import Obj, merge_patch
@@ -73,6 +76,9 @@ class World:
     seen: set[str] = field(default_factory=lambda: {"east", "west"})
     buried: str = ""
     unclaimed: str = ""
+    bounds: Bounds = NO_BOUNDS
+    reserved: str | None = None
+    lacks: dict[str, Lack] | None = None
     untold: Placement | None = None
 
     def view(self) -> View:
@@ -84,8 +90,8 @@ class World:
             is_live=self.is_live,
             mirrors=self.mirrors,
             workers={worker.name: worker for worker in self.workers},
-            loads=self.loads,
-            used=self.used,
+            reserved=self.reserved,
+            lacks=None if self.lacks is None else lambda: self.lacks or {},
             policy=Policy(workers=names, **self.policy),
             origin="hub-uid",
             dispatcher="jobferry.io/dispatcher",
@@ -94,12 +100,32 @@ class World:
             refusals=self.refusals,
             buried=self.buried,
             unclaimed=self.unclaimed,
+            bounds=self.bounds,
             untold=self.untold,
         )
 
     def next(self) -> Step:
-        """Return the next step."""
-        return decide(self.view(), job)
+        """Return the next step, after a pass over all that wait if it waits for one."""
+        self.reserved, self.lacks = None, None
+        step = decide(self.view(), job)
+        if isinstance(step, Rest) and step.wants is not None:
+            self.weigh(step.wants)
+            step = decide(self.view(), job)
+        return replace(step, wants=None) if isinstance(step, Rest) else step
+
+    def weigh(self, wants: Want) -> None:
+        """Let it line up alone."""
+        assert self.hub is not None
+        admission = Admission[Any]()
+        for worker in self.workers:
+            wishes.note(admission, worker)
+            used = [amounts(self.used[worker.name])] if worker.name in self.used else []
+            others = [()] * (self.loads.get(worker.name, 0) - len(used))
+            for number, demand in enumerate([*used, *others]):
+                admission.place((worker.name, number), worker.name, demand)
+        admission.want(wishes.wish("a", self.view(), job, self.hub, wants))
+        admission.admit(NOW.timestamp())
+        self.reserved, self.lacks = admission.reservation("a"), admission.lacks("a")
 
     def place(self, worker: str = "east", attempt: int = 1, base: Base | None = None) -> None:
         """Record a placement, as the dispatcher would have."""

@@ -1,0 +1,29 @@
+"""Puts what is known of a workload and of a worker into the terms of admission."""
+
+from typing import Any
+
+from jobferry.core import times
+from jobferry.core.admission import Admission
+from jobferry.core.line import Place, Terms, W, Wish
+from jobferry.core.room import amounts
+from jobferry.core.steps import Want
+from jobferry.core.view import Kind, View, Worker
+from jobferry.objects import Obj
+
+
+def wish(workload: W, view: View, kind: Kind, hub: Obj, wants: Want) -> Wish[W]:
+    """Return what a workload wishes that wants one of some workers."""
+    meta, policy = hub["metadata"], view.policy
+    made = times.instant(meta["creationTimestamp"]).timestamp()
+    terms = Terms(policy.queue, wants.workers, policy.placement, amounts(kind.demand(hub)))
+    return Wish(workload, Place(made, meta["uid"]), view.priority, terms)
+
+
+def note(admission: Admission[Any], worker: Worker) -> None:
+    """Take note of what a worker takes now."""
+    if worker.is_up and worker.refuses is None:
+        admission.open(
+            worker.name, max_load=worker.max_load, capacity=dict(amounts(worker.capacity))
+        )
+    else:
+        admission.close(worker.name)

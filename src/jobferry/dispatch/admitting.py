@@ -1,0 +1,146 @@
+"""Keeps the account of order and room up to date, and has looked at whom a pass over it concerns."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from jobferry.clock import Clock, Seconds, Timer
+from jobferry.core import view, wishes
+from jobferry.core.admission import Admission
+from jobferry.core.room import Amounts, Lack, amounts
+from jobferry.core.steps import Want
+from jobferry.core.view import View
+from jobferry.dispatch.jobs import JobHead
+from jobferry.kinds import job
+from jobferry.kube.cache import Change
+from jobferry.kube.items import Key
+
+SETTLE_WITHIN: Seconds = 3.0
+"""How long the workers that come first wait for the others: else all that waits would go to the first."""
+
+
+class _Need(NamedTuple):
+    """What a placed Job needs, and of what that was worked out."""
+
+    generation: int
+    worker: str
+    demand: Amounts
+
+
+class Admitting:
+    """The account of one dispatcher; `look` is told of every workload that a pass concerns."""
+
+    def __init__(self, clock: Clock, look: Callable[[Key], None]) -> None:
+        self._clock = clock
+        self._look = look
+        self._admission = Admission[Key]()
+        self._needs: dict[Key, _Need] = {}
+        self._workers: dict[str, view.Worker] = {}
+        self._is_acting = False
+        self._settles_until: Seconds = 0.0
+        self._soon: asyncio.Handle | None = None
+        self._later: Timer | None = None
+
+    # What is known
+
+    def reserved(self, key: Key) -> str | None:
+        """Return the worker where a Job may be placed now."""
+        return self._admission.reservation(key)
+
+    def lacks(self, key: Key) -> Callable[[], Mapping[str, Lack]] | None:
+        """Return what tells why a Job waits; None if no pass has come to it yet."""
+        if not self._admission.is_weighed(key):
+            return None
+        return lambda: self._admission.lacks(key)
+
+    def waits(self, key: Key) -> bool:
+        """Tell whether a Job is in line, or has a place that it has not taken yet."""
+        return self._admission.has(key)
+
+    # What changes
+
+    def begin(self) -> None:
+        """Begin to act: all that waits is going to be looked at, and to say so."""
+        self._is_acting = True
+        self._settles_until = self._clock.monotonic() + SETTLE_WITHIN
+
+    def end(self) -> None:
+        """Act no more: who waits for what is for another to know."""
+        self._is_acting = False
+        self._admission.clear()
+        if self._later is not None:
+            self._later.cancel()
+
+    def note_job(self, change: Change[JobHead]) -> None:
+        """Take note that a Job came, went, was placed, changed or ended."""
+        key, item = change.item.key, change.after
+        worker = (
+            next(iter(item.head.workers), None)
+            if item and not item.head.status.has_ended
+            else None
+        )
+        if item is None or worker is None:
+            if self._needs.pop(key, None) is not None:
+                self._admission.remove(key)
+                self._pass_soon()
+            return
+        generation, known = item.head.metadata.generation, self._needs.get(key)
+        if known is None or (known.generation, known.worker) != (generation, worker):
+            # Else its status is another, as most of the time.
+            need = _Need(generation, worker, amounts(job.demand(item.object())))
+            self._needs[key] = need
+            self._admission.place(key, worker, need.demand)
+            self._pass_soon()
+
+    def note_worker(self, name: str, seen: view.Worker | None) -> None:
+        """Take note of what a worker takes now; None: it is gone."""
+        before = self._workers.pop(name, None)
+        if seen is None:
+            self._admission.close(name)
+        else:
+            if (
+                seen.is_up
+                and before is not None
+                and not before.is_up
+                and self._most_were_lost()
+            ):
+                self._settles_until = self._clock.monotonic() + SETTLE_WITHIN
+            self._workers[name] = seen
+            wishes.note(self._admission, seen)
+        self._pass_soon()
+
+    def note_wish(self, key: Key, seen: View, wants: Want | None) -> None:
+        """Take note of what a Job wants that has just been looked at."""
+        if wants is None or seen.hub is None:
+            self._admission.withdraw(key)
+        else:
+            self._admission.want(wishes.wish(key, seen, job, seen.hub, wants))
+        self._pass_soon()
+
+    # The pass
+
+    def _pass_soon(self) -> None:
+        """Have a pass after all that is looked at now: who is looked at first is a matter of chance."""
+        if self._is_acting and self._soon is None and self._admission.has_news:
+            self._soon = asyncio.get_running_loop().call_soon(self._pass)
+
+    def _pass(self) -> None:
+        self._soon = None
+        if not self._is_acting:
+            return
+        left = self._settles_until - self._clock.monotonic()
+        if left > 0 and not all(worker.is_up for worker in self._workers.values()):
+            if self._later is not None:
+                self._later.cancel()
+            self._later = self._clock.call_later(left, self._pass)
+            return
+        outcome = self._admission.admit(self._clock.now().timestamp())
+        for made in outcome.admitted:
+            self._look(made.workload)
+        for key in outcome.waiting:
+            self._look(key)
+
+    def _most_were_lost(self) -> bool:
+        """Tell whether so many workers are out of reach, besides one that comes back, that it was us."""
+        lost = 1 + sum(not worker.is_up for worker in self._workers.values())
+        return view.are_most(lost, len(self._workers) + 1)

@@ -1,0 +1,202 @@
+"""The account of one dispatcher: what it hears, and whom it has looked at."""
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import pytest
+
+from jobferry.core import placement
+from jobferry.core.placement import Placement, Shard
+from jobferry.core.steps import Want
+from jobferry.core.view import View
+from jobferry.dispatch.admitting import SETTLE_WITHIN, Admitting
+from jobferry.dispatch.jobs import NOWHERE, JobHead, workers_of
+from jobferry.kube.cache import Change
+from jobferry.kube.items import Item, Key
+from jobferry.objects import merge_patch, quantities
+from jobferry.testing.clock import ManualClock, settle
+from tests.unit.core.worlds import NOW, World, condition, hub_job, lost, up
+
+BOTH = Want(("east", "west"))
+
+
+def job(
+    name: str = "a", *, cpu: str = "2", made: str = "2026-01-02T11:00:00Z"
+) -> dict[str, Any]:
+    container = {"name": "c", "resources": {"requests": {"cpu": cpu}}}
+    found = hub_job(f"uid-{name}", template={"spec": {"containers": [container]}})
+    named: dict[str, Any] = {"metadata": {"name": name, "creationTimestamp": made}}
+    return dict(merge_patch.apply(found, named))
+
+
+def item(
+    worker: str = "", *, name: str = "a", cpu: str = "2", generation: int = 1, **status: Any
+) -> Item[JobHead]:
+    found = job(name, cpu=cpu)
+    if worker:
+        decision = Placement(f"uid-{name}", 1, (Shard(worker, "uid"),))
+        found = merge_patch.apply(found, placement.patch(found, decision, NOW))
+    found = merge_patch.apply(found, {"metadata": {"generation": generation}, "status": status})
+    body = msgspec.json.encode(found)
+    return Item(msgspec.json.decode(body, type=JobHead), body)
+
+
+def key(name: str) -> Key:
+    return Key("ns", name)
+
+
+def seen(hub: dict[str, Any]) -> View:
+    return World(hub).view()
+
+
+class Account:
+    """An account on a clock that stands, and whom it had looked at."""
+
+    def __init__(self) -> None:
+        self.clock = ManualClock()
+        self.looked_at: list[str] = []
+        self.of = Admitting(self.clock, lambda key: self.looked_at.append(key.name))
+        self.of.begin()
+
+    def has(self, worker: str, cpu: str) -> None:
+        self.of.note_worker(worker, up(worker, capacity={"cpu": quantities.parse(cpu)}))
+
+    def wants(self, *hubs: dict[str, Any]) -> None:
+        for hub in hubs:
+            self.of.note_wish(key(hub["metadata"]["name"]), seen(hub), BOTH)
+
+    async def told(self) -> list[str]:
+        """Return whom a pass had looked at since the last time."""
+        await asyncio.sleep(0)
+        found, self.looked_at = self.looked_at, []
+        return found
+
+
+@pytest.fixture
+async def account() -> Account:
+    return Account()
+
+
+async def test_who_wants_a_worker_is_looked_at_once_there_is_room(account: Account) -> None:
+    account.has("east", "2")
+    account.wants(job("young", made="2026-01-02T11:30:00Z"), job("old"))
+
+    assert account.of.lacks(key("old")) is None  # no pass has come to it yet
+    assert await account.told() == ["old", "young"]
+    assert account.of.reserved(key("old")) == "east"
+    assert account.of.reserved(key("young")) is None
+    assert account.of.lacks(key("young")) is not None
+    assert await account.told() == []
+
+    account.of.note_job(Change(None, item("east", name="old")))
+    assert await account.told() == []
+    done = item("east", name="old", conditions=[condition("Complete")])
+    account.of.note_job(Change(item("east", name="old"), done))
+    assert await account.told() == ["young"]
+
+
+async def test_who_wants_no_worker_any_more_leaves_its_place_to_others(
+    account: Account,
+) -> None:
+    account.has("east", "2")
+    account.wants(job("first"), job("second"))
+    await account.told()
+
+    account.of.note_wish(key("first"), seen(job("first")), None)
+
+    assert await account.told() == ["second"]
+
+
+async def test_a_job_that_is_edited_or_goes_is_counted_anew(account: Account) -> None:
+    account.has("east", "4")
+    account.of.note_job(Change(None, item("east", cpu="4")))
+    account.wants(job("next", cpu="3"))
+    assert await account.told() == ["next"]
+    assert account.of.reserved(key("next")) is None
+
+    account.of.note_job(Change(item("east", cpu="4"), item("east", cpu="1", generation=2)))
+    assert await account.told() == ["next"]
+    assert account.of.reserved(key("next")) == "east"
+
+    account.wants(job("last", cpu="1"))
+    assert await account.told() == ["last"]
+    account.of.note_job(Change(item("east"), None))
+    assert await account.told() == ["last"]
+
+
+async def test_a_job_that_says_of_itself_that_it_was_placed_takes_no_room() -> None:
+    claim = item("east").object()["metadata"]["annotations"]
+    body = msgspec.json.encode(merge_patch.apply(job(), {"metadata": {"annotations": claim}}))
+    forged = Item(msgspec.json.decode(body, type=JobHead), body)
+    assert list(workers_of(forged)) == [NOWHERE]
+
+    account = Account()
+    account.has("east", "2")
+    account.of.note_job(Change(None, forged))
+    account.wants(job("next"))
+    await account.told()
+
+    assert account.of.reserved(key("next")) == "east"
+
+
+async def test_a_worker_that_goes_takes_no_more(account: Account) -> None:
+    account.has("east", "2")
+    account.wants(job())
+    await account.told()
+
+    account.of.note_worker("east", None)
+
+    assert account.of.reserved(key("a")) is None
+
+
+# A bounded moment for the others
+
+
+async def test_the_first_worker_waits_for_the_others_a_moment(account: Account) -> None:
+    """All that waited went to the first, once."""
+    account.has("east", "100")
+    account.of.note_worker("west", replace(up("west"), is_up=False))
+    account.wants(*(job(f"job-{n}") for n in range(4)))
+    assert await account.told() == []
+
+    account.has("west", "100")
+
+    assert len(await account.told()) == 4
+    assert {account.of.reserved(key(f"job-{n}")) for n in range(4)} == {"east", "west"}
+
+
+async def test_that_moment_ends_even_if_they_do_not_come(account: Account) -> None:
+    account.has("east", "100")
+    account.of.note_worker("west", replace(up("west"), is_up=False))
+    account.wants(job())
+    assert await account.told() == []
+
+    account.clock.advance(SETTLE_WITHIN)
+    await settle()
+
+    assert await account.told() == ["a"]
+
+
+async def test_so_it_is_when_most_workers_come_back(account: Account) -> None:
+    account.clock.advance(SETTLE_WITHIN)
+    names = ("east", "north", "west")
+    for name in names:
+        account.of.note_worker(name, lost(name, minutes=1))
+    account.has("east", "100")
+    account.wants(job())
+    assert await account.told() == []
+
+    for name in names:
+        account.has(name, "100")
+    assert await account.told() == ["a"]
+
+
+async def test_who_does_not_act_has_nobody_looked_at(account: Account) -> None:
+    account.has("east", "2")
+    account.wants(job())
+    account.of.end()
+
+    assert await account.told() == []
+    assert account.of.reserved(key("a")) is None
