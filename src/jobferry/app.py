@@ -126,7 +126,7 @@ async def dispatch(
             origin=origin,
             dispatcher=settings.dispatcher_name,
             claims=Claims(
-                frozenset(settings.managed_by), settings.lease.namespace, _bounds(settings)
+                frozenset(settings.managed_by), settings.lease.namespace, bounds(settings)
             ),
             requests=settings.requests_in_flight,
             passes=settings.passes,
@@ -179,7 +179,7 @@ def _rules(settings: Settings, trusted: frozenset[Path]) -> Rules:
     )
 
 
-def _bounds(settings: Settings) -> Bounds:
+def bounds(settings: Settings) -> Bounds:
     """Say which namespaces may go to workers: not, unless they are named, those of clusters and dispatchers."""
     said = settings.namespaces
     # Workers have our account, and its Secret, in the namespace of the manifests, whatever we have on the hub.

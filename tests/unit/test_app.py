@@ -22,7 +22,7 @@ OWN = Lease(namespace="batch")
 def test_the_clusters_own_namespaces_and_ours_go_nowhere_unless_they_are_named(
     said: Namespaces, travels: set[str]
 ) -> None:
-    bounds = app._bounds(Settings(namespaces=said, lease=OWN))
+    bounds = app.bounds(Settings(namespaces=said, lease=OWN))
 
     assert {each for each in HERE if bounds.let(each)} == travels
 

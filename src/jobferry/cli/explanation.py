@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from jobferry.cli import job_facts
-from jobferry.cli.picture import Opinion, Picture
+from jobferry.cli.picture import Opinion, Picture, Turn
 from jobferry.core import placement, times
 from jobferry.core.decide import decide
 from jobferry.core.status import end
@@ -21,16 +21,6 @@ _PLACED = "Placed on worker {worker},"
 """How the dispatcher tells of it in events; after the first attempt a comma follows, and why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """Where a Job is in line."""
-
-    place: int
-    """The first is 1."""
-
-    length: int
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
     """All that is to be said about where a Job is."""
@@ -38,34 +28,36 @@ class Explanation:
     says: tuple[str, ...]
     """In sentences, what matters most first."""
 
-    line: Line | None
+    turn: Turn | None
     """None: it does not wait for a worker."""
 
     opinions: tuple[Opinion, ...]
-    choice: str | None
-    """The worker that it would get if it were placed now."""
+
+    @property
+    def choice(self) -> str | None:
+        """The worker that it would get if it were placed now."""
+        return self.turn.worker if self.turn else None
 
 
 def explain(
     job: Obj, picture: Picture, events: Sequence[Obj], lease: Obj | None, now: datetime
 ) -> Explanation:
     """Explain where a Job is; `lease` is that of the dispatcher, if it can be read."""
-    line = _line(job, picture)
     says = [_standing(job, now)]
     policy = picture.policy(job)
     if isinstance(policy, str):
         says.append(f"It has no queue: {policy}.")
-        return Explanation(says=tuple(says), line=None, opinions=(), choice=None)
-    if line is not None:
-        says.append(f"In line, by age, it is number {line.place} of {line.length} that wait.")
+        return Explanation(says=tuple(says), turn=None, opinions=())
+    view = picture.view(job, policy, refusals(events, [*picture.workers], now))
+    turn = picture.turn(view) if _is_waiting(job) else None
+    if turn is not None:
+        says.append(f"In the line of its queue it is number {turn.place} of {turn.length}.")
     says.append(_queue(job, policy))
     says.append(_needs(job))
-    view = picture.view(job, policy, refusals(events, [*picture.workers], now))
     return Explanation(
         says=(*says, *_loss(job, view), *_silence(lease, now)),
-        line=line,
+        turn=turn,
         opinions=tuple(picture.opinions(view)),
-        choice=picture.choice(view),
     )
 
 
@@ -107,15 +99,8 @@ def is_claimed(job: Obj, settings: Settings) -> bool:
     return job_facts.manager(job) in settings.managed_by
 
 
-def _line(job: Obj, picture: Picture) -> Line | None:
-    """Find the Job among those that wait; it is not in the picture itself."""
-    is_waiting = job_facts.state(job) == "Waiting" and placement.vouched(job) is None
-    if not is_waiting:
-        return None
-    meta = job["metadata"]
-    mine = (meta["creationTimestamp"], (meta["namespace"], meta["name"]))
-    others = [(each.head.metadata.creation_timestamp, each.key) for each in picture.waiting()]
-    return Line(1 + sum(each < mine for each in others), 1 + len(others))
+def _is_waiting(job: Obj) -> bool:
+    return job_facts.state(job) == "Waiting" and placement.vouched(job) is None
 
 
 def _standing(job: Obj, now: datetime) -> str:

@@ -1,21 +1,23 @@
 """What the dispatcher of a hub goes by when it places a Job, made from objects of the hub alone.
 
 Nothing is decided here: it hands the objects to the dispatcher's own parts, as its informers would, and lets
-the core choose. The only thing that is not on the hub is which worker refused a Job in the last minute, and of
-that events tell.
+the core admit. The only thing that is not on the hub is which workers have refused a Job, and of that events tell.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 import msgspec
 
-from jobferry.core import choose, times
+from jobferry.app import bounds
+from jobferry.core import choose, times, wishes
+from jobferry.core.admission import Admission
+from jobferry.core.room import amounts
+from jobferry.core.steps import Want
 from jobferry.core.view import Policy, View, Worker
 from jobferry.dispatch.claims import Claims, follow_jobs
 from jobferry.dispatch.jobs import NOWHERE, JobHead
-from jobferry.dispatch.loads import Loads, Used
 from jobferry.dispatch.queues import QUEUES, Queues
 from jobferry.kinds import job as job_kind
 from jobferry.kube.calls import Scope
@@ -23,7 +25,8 @@ from jobferry.kube.client import Client
 from jobferry.kube.informer import Informer
 from jobferry.kube.items import H, Item, Key, Metadata
 from jobferry.kube.resources import JOBS
-from jobferry.objects import Obj, conditions
+from jobferry.objects import Obj, conditions, demand
+from jobferry.objects.demand import Demand
 from jobferry.settings import Settings
 from jobferry.workers import cluster
 from jobferry.workers.link import State
@@ -38,6 +41,18 @@ class Objects:
     jobs: Sequence[Obj]
     workers: Sequence[Obj]
     queues: Sequence[Obj]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Where in line a Job is, among those of its queue that wait."""
+
+    place: int
+    """The first is 1."""
+
+    length: int
+    worker: str | None
+    """Where it would be placed now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +84,11 @@ class Picture:
     ) -> None:
         self._now = now
         self._settings = settings
-        self.claims = Claims(frozenset(settings.managed_by), settings.lease.namespace)
+        names = frozenset(settings.managed_by)
+        self.claims = Claims(names, settings.lease.namespace, bounds(settings))
         self._jobs = follow_jobs(hub, self.claims)
         workers = Informer(hub, Scope(resource=WORKERS), WorkerHead)
         self._queues = Queues(hub, workers, settings.worker_lost_after)
-        self.used = Used()
-        self.loads = Loads(lambda worker: self._jobs.count("worker", worker))
-        self._jobs.listen(self.used.note)
         _fill(self._jobs, (each for each in objects.jobs if each["metadata"]["uid"] != but))
         _fill(workers, objects.workers)
         _fill(self._queues.objects, objects.queues)
@@ -103,21 +116,51 @@ class Picture:
             origin="",
             dispatcher=self._settings.dispatcher_name,
             now=self._now,
-            loads=self.loads,
-            used=self.used,
+            bounds=self.claims.bounds,
             refusals=refusals,
         )
 
+    def load(self, worker: str) -> int:
+        """Return how many unfinished Jobs a worker has."""
+        return self._jobs.count("worker", worker)
+
+    def used(self, worker: str) -> Demand:
+        """Return what those need together."""
+        total: Demand = {}
+        for item in self._jobs.by("worker", worker):
+            total = demand.add(total, job_kind.demand(item.object()))
+        return total
+
     def opinions(self, view: View) -> list[Opinion]:
-        """Ask of every worker whether it could take a Job."""
-        found = [_opinion(view, name) for name in view.policy.workers]
+        """Ask of every worker whether it could take a Job, were it the only one that waits."""
+        account = self._account()
+        found = [_opinion(account, view, name) for name in view.policy.workers]
         others = sorted({*self.workers} - {*view.policy.workers})
         return found + [Opinion(name, False, "its queue does not use it") for name in others]
 
-    def choice(self, view: View) -> str | None:
-        """Return the worker that the Job would be placed on now."""
-        chosen = choose.choose(view, job_kind).worker
-        return chosen.name if chosen else None
+    def turn(self, view: View) -> Turn:
+        """Return where in line a Job is, with all others that wait, and where it would be placed now."""
+        account = self._account()
+        for item in self.waiting():
+            other = item.object()
+            policy = self.policy(other)
+            if isinstance(policy, Policy):
+                _line_up(account, item.key, self.view(other, policy, {}))
+        mine = Key(view.namespace, view.name)
+        _line_up(account, mine, view)
+        place, length = account.turn(mine) or (0, 0)
+        account.admit(self._now.timestamp())
+        return Turn(place, length, account.reservation(mine))
+
+    def _account(self) -> Admission[Key]:
+        """Return the account of room, with what is placed."""
+        account = Admission[Key]()
+        for worker in self.workers.values():
+            wishes.note(account, worker)
+            for item in self._jobs.by("worker", worker.name):
+                needed = amounts(job_kind.demand(item.object()))
+                account.place(item.key, worker.name, needed)
+        return account
 
     def waiting(self) -> list[Item[JobHead]]:
         """Return the Jobs that wait for a worker, the oldest first."""
@@ -131,7 +174,8 @@ def state(worker: Obj) -> State:
     connected = conditions.find(status.get("conditions"), "Connected") or {}
     lost, reason = status.get("lostSince"), str(connected.get("reason") or "Connecting")
     return State(
-        is_up=connected.get("status") == "True" and reason != "Silent",
+        is_up=connected.get("status") == "True",
+        silent_since=_silence(status, reason),
         reason=reason,
         message=str(connected.get("message") or "Not connected yet."),
         cluster=cluster.recall(status),
@@ -139,10 +183,30 @@ def state(worker: Obj) -> State:
     )
 
 
-def _opinion(view: View, worker: str) -> Opinion:
-    alone = replace(view, policy=replace(view.policy, workers=(worker,)))
-    choice = choose.choose(alone, job_kind)
-    return Opinion(worker, choice.worker is not None, choice.reason.removeprefix(f"{worker}: "))
+def _silence(status: Obj, reason: str) -> datetime | None:
+    """Return since when nothing is heard of a worker that still counts as connected; about."""
+    ready = conditions.find(status.get("conditions"), "Ready") or {}
+    if "Silent" not in (reason, ready.get("reason")):
+        return None
+    return times.instant(str(ready["lastTransitionTime"]))
+
+
+def _opinion(account: Admission[Key], view: View, worker: str) -> Opinion:
+    mine = Key(view.namespace, view.name)
+    if worker in choose.eligible(view):
+        _line_up(account, mine, view, (worker,))
+        account.admit(0.0)  # long ago: nothing is kept for anybody
+    fits, lack = account.reservation(mine) == worker, account.lacks(mine).get(worker)
+    account.withdraw(mine)
+    return Opinion(worker, fits, "" if fits else choose.verdict(view, job_kind, worker, lack))
+
+
+def _line_up(
+    account: Admission[Key], key: Key, view: View, workers: tuple[str, ...] | None = None
+) -> None:
+    wants = Want(choose.eligible(view) if workers is None else workers)
+    if view.hub is not None:
+        account.want(wishes.wish(key, view, job_kind, view.hub, wants))
 
 
 def _fill(informer: Informer[H], objects: Iterable[Obj]) -> None:

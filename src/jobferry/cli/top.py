@@ -81,10 +81,10 @@ def _load(worker: Obj, picture: Picture) -> Obj:
         "name": name,
         "ready": "True" if ready else "False",
         "mirrors": int(status.get("mirrors") or 0),
-        "active": picture.loads[name],
+        "active": picture.load(name),
         "maxActive": known.max_load,
         "used": {
-            each: str(amount) for each, amount in picture.used[name].items() if amount > ZERO
+            each: str(amount) for each, amount in picture.used(name).items() if amount > ZERO
         },
         "capacity": {each: str(amount) for each, amount in known.capacity.items()},
     }

@@ -85,9 +85,10 @@ def text(found: Explanation) -> str:
 
 def data(found: Explanation) -> Obj:
     """Return an explanation for programs."""
+    turn = found.turn
     return {
         "says": list(found.says),
-        "line": asdict(found.line) if found.line else None,
+        "line": {"place": turn.place, "length": turn.length} if turn else None,
         "choice": found.choice,
         "workers": [asdict(each) for each in found.opinions],
     }

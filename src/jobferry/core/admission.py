@@ -194,12 +194,13 @@ class Admission(Generic[W]):
             if worker in self._rooms
         }
 
-    def ahead(self, workload: W) -> int:
-        """Return how many of its queue come before a workload that waits."""
+    def turn(self, workload: W) -> tuple[int, int] | None:
+        """Return which of its queue a workload is that waits, and of how many; the first is 1."""
         wish = self._wishes.get(workload)
         if wish is None or workload in self._reserved:
-            return 0
-        return self._lines[wish.terms.queue].ahead(wish)
+            return None
+        line = self._lines[wish.terms.queue]
+        return line.ahead(wish) + 1, len(line)
 
     # Lining up
 

@@ -3,8 +3,8 @@ from typing import Any
 import pytest
 
 from jobferry.cli import why
-from jobferry.cli.explanation import Explanation, Line, explain, refusals
-from jobferry.cli.picture import Objects, Opinion, Picture
+from jobferry.cli.explanation import Explanation, explain, refusals
+from jobferry.cli.picture import Objects, Opinion, Picture, Turn
 from jobferry.errors import BadInput
 from jobferry.objects import Obj
 from jobferry.settings import DEFAULTS
@@ -64,8 +64,8 @@ def test_its_place_in_line_is_by_age_among_those_that_wait() -> None:
 
     found = explained(job(age=50), *others)
 
-    assert found.line == Line(2, 3)
-    assert "In line, by age, it is number 2 of 3 that wait." in found.says
+    assert found.turn == Turn(2, 3, "east")
+    assert "In the line of its queue it is number 2 of 3." in found.says
 
 
 def test_a_job_is_not_in_its_own_way() -> None:
@@ -74,7 +74,7 @@ def test_a_job_is_not_in_its_own_way() -> None:
     found = explained(placed(job(), "east"), workers=full)
 
     assert found.opinions == (Opinion("east", True, ""),)
-    assert found.line is None
+    assert found.turn is None
 
 
 def test_a_job_without_a_queue_is_told_so() -> None:

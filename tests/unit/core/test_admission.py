@@ -146,7 +146,8 @@ def test_it_says_why_not_and_how_many_come_before() -> None:
     admission.admit(NOW)
 
     assert admission.lacks("2") == {"a": Lack("amount", "cpu")}
-    assert admission.ahead("2") == 1
+    assert admission.turn("1") == (1, 2)
+    assert admission.turn("2") == (2, 2)
 
 
 def test_a_pass_tells_once_who_found_no_room() -> None:
