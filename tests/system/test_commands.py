@@ -106,7 +106,7 @@ async def test_a_job_that_fits_nowhere_is_explained(world: World, terminal: Term
     assert "not all of stuck ended within 0.1 s" in late
     told = await terminal.out("why", "stuck", *here)
     assert f"{world.namespace}/stuck waits for a worker" in told
-    assert "it is number 1 of 1 that wait" in told
+    assert "it is number 1 of 1" in told
     for name in ("east", "west"):
         assert f"{name}     no     its queue does not use it" in told
     found = json.loads(await terminal.out("why", "stuck", *here, "-o", "json"))
