@@ -59,7 +59,7 @@ wheel: $(VENV)/ok ## build dist/*.whl, install it into an empty environment, and
 picture: $(VENV)/ok ## draw docs/demo.svg anew; with ARGS=--record, from a demo that is run for it
 	$(BIN)/python tools/picture.py $(ARGS)
 
-BENCHES ?= client dispatch scale apiserver cluster
+BENCHES ?= client admission dispatch scale apiserver cluster
 bench: $(BENCH)/ok ## measure against peers and limits, all or some of BENCHES; needs `make kube`
 	set -e; for each in $(BENCHES); do $(BENCH)/bin/python -m bench.$$each $(ARGS); done
 

@@ -9,7 +9,7 @@ Quotas, shares and preemption are to be rules here.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from operator import attrgetter
 from typing import Generic, NamedTuple
@@ -44,6 +44,8 @@ class _Hold(Generic[W]):
 
     wish: Wish[W]
     worker: str
+    place: Place = field(compare=False)
+    """Where in line that stands, which is the same throughout a pass."""
 
 
 class Admission(Generic[W]):
@@ -94,7 +96,11 @@ class Admission(Generic[W]):
         self._placed[workload] = worker, demand
         self._rooms.setdefault(worker, Room(worker)).take(demand)
         if self._reserved.get(workload) == worker:
-            self.withdraw(workload)
+            reserved = self._wishes.pop(workload).terms.demand
+            del self._reserved[workload]
+            self._rooms[worker].give_back(reserved)
+            if reserved != demand:
+                self._wake(worker)
 
     def remove(self, workload: W) -> None:
         """Take note that a workload is placed nowhere, or has ended."""
@@ -283,16 +289,18 @@ class Admission(Generic[W]):
 
     def _kept_from(self, place: Place) -> set[str]:
         """Return the workers whose room is kept for somebody who stands further in front."""
-        return {hold.worker for hold in self._holds.values() if self._place(hold.wish) < place}
+        return {hold.worker for hold in self._holds.values() if hold.place < place}
 
     def _hold(self, now: Seconds) -> None:
         """Keep the room of one worker for the first of each queue that was passed for too long."""
         before, self._holds = self._holds, {}
         overdue = self._overdue(now)
-        for queue, wish in sorted(overdue.items(), key=lambda each: self._place(each[1])):
+        first = sorted((self._place(wish), queue) for queue, wish in overdue.items())
+        for place, queue in first:
+            wish = overdue[queue]
             worker = self._worker_to_hold(wish, before.get(queue))
             if worker is not None:
-                self._holds[queue] = _Hold(wish, worker)
+                self._holds[queue] = _Hold(wish, worker, place)
         for queue, hold in before.items():
             if self._holds.get(queue) != hold:
                 self._wake(hold.worker)
@@ -319,10 +327,11 @@ class Admission(Generic[W]):
     def _worker_to_hold(self, wish: Wish[W], before: _Hold[W] | None) -> str | None:
         """Choose the worker that comes nearest to having room; the same as before, as long as it can be."""
         taken = {hold.worker for hold in self._holds.values()}
-        free = [worker for worker in self._possible(wish.terms) if worker not in taken]
-        if before is not None and before.wish == wish and before.worker in free:
-            return before.worker
         demand = wish.terms.demand
+        is_same = before is not None and before.wish is wish and before.worker not in taken
+        if is_same and before and self._rooms[before.worker].could_fit(demand):
+            return before.worker
+        free = [worker for worker in self._possible(wish.terms) if worker not in taken]
         return min(free, key=lambda worker: self._rooms[worker].missing(demand), default=None)
 
 
