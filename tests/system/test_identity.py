@@ -15,6 +15,7 @@ from tests.system.fleet import SYSTEM, WORKER, add_worker
 from tests.system.jobs import (
     FOREVER,
     MANAGER,
+    attempt,
     complete,
     condition,
     is_there,
@@ -256,6 +257,23 @@ async def test_jobs_that_are_not_claimed_any_more_run_on_until_they_are_deleted(
         await world.gone("b")
     async with lab.dispatcher():
         await world.gone("c")
+
+
+async def test_a_dispatcher_that_was_renamed_runs_nothing_a_second_time(lab: Lab) -> None:
+    """Without a name of its own it has that of the first managedBy, which may be taken out of the settings."""
+    world, second = lab.world, "jobferry.io/second"
+    await lab.add_workers()
+    async with lab.dispatcher(managed_by=(MANAGER, second)):
+        await world.run(job("a", manager=second, seconds=FOREVER), runs(1))
+
+    async with lab.dispatcher(managed_by=(second,)):
+        await world.event("a", "OtherDispatcher", f"a dispatcher of the name {MANAGER}")
+        assert attempt(await world.until("a", is_there)) == 1
+        await world.run(job("b", manager=second), complete)
+
+    async with lab.dispatcher(managed_by=(second,), dispatcher=MANAGER):
+        await world.finish_pod(await world.where("a"), "a")
+        await world.until("a", complete)
 
 
 async def test_the_hub_can_be_its_own_worker(lab: Lab) -> None:

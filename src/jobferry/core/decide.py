@@ -234,7 +234,7 @@ def _no_mirror(view: View, kind: Kind, hub: Obj, placed: Placement) -> Step:
     if step := _go_on(view, kind, hub, placed):
         # Not on the word of a cache alone: it may be late, and the mirror there and running.
         is_certain = isinstance(step, Rest) or shard.worker in view.seen
-        return step if is_certain else LookAtMirror(shard.worker, marks.namespace, marks.name)
+        return step if is_certain else LookAtMirror(marks)
     if not view.is_live:
         return Look()  # the cache may be late, and the workload finished
     return CreateMirror(shard.worker, kind.mirror(hub, marks, shard.base))

@@ -94,6 +94,17 @@ class Marks:
             },
         }
 
+    def other_dispatcher(self, obj: Obj) -> str | None:
+        """Name the dispatcher that made `obj`, if it is not this one, though all other marks are these.
+
+        Most likely it is the same one, before somebody renamed it.
+        """
+        found = read(obj)
+        if found is None or found.labels()[DISPATCHER] == self.labels()[DISPATCHER]:
+            return None
+        ours, theirs = ({**each.labels(), DISPATCHER: ""} for each in (self, found))
+        return found.dispatcher if ours == theirs and _copied(found, obj) is None else None
+
     def judge(self, obj: Obj) -> Verdict:
         """Say whether `obj` is the mirror with these marks, another of ours, or none of our business."""
         found = read(obj)

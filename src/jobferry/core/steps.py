@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from jobferry.clock import Seconds
+from jobferry.core.marks import Marks
 from jobferry.core.placement import Placement
 from jobferry.objects import Obj
 
@@ -14,11 +15,9 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class LookAtMirror:
-    """Read the mirror from its worker's API server, or that there is none."""
+    """Read the mirror with these marks from its worker's API server, or that there is none."""
 
-    worker: str
-    namespace: str
-    name: str
+    marks: Marks
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,16 @@ class NotTaken(Error):
     """The hub would not have what we had to write about a workload."""
 
 
+class Estranged(Error):
+    """The mirror of a workload is there, and may run, but it bears another dispatcher's name."""
+
+    def __init__(self, worker: str, other: str) -> None:
+        super().__init__(
+            f"Its mirror on worker {worker} was made by a dispatcher of the name {other}, so nothing is done about it."
+            f" If that was this one before it was renamed, name it so again: setting dispatcher: {other}"
+        )
+
+
 class Deposed(Error):
     """It is not for us to write any more: we slept, and somebody else may lead by now."""
 
@@ -162,8 +172,8 @@ class Actor:
             _mirrors(link).absorb_deletion(key, answer)
             _log.info("Mirror deleted", worker=step.worker, mirror=key.name, why=step.why)
 
-    async def look_at_mirror(self, worker: str, key: Key) -> None:
-        """Read what a worker has in the place of a mirror, ahead of the watch."""
+    async def look_at_mirror(self, worker: str, key: Key) -> Obj | None:
+        """Read what a worker has in the place of a mirror, ahead of the watch; None: nothing."""
         link = self._link(worker)
         mirrors = _mirrors(link)
         async with link.inflight.slot(Priority.CREATE):
@@ -173,8 +183,9 @@ class Actor:
             except errors.NotFound:
                 if known is not None:
                     mirrors.absorb_absence(key, known.uid)
-            else:
-                mirrors.absorb(found)
+                return None
+        mirrors.absorb(found)
+        return found
 
     async def _patch_hub(self, hub: Obj, patch: Obj, priority: Priority) -> Obj:
         """Write the status of a workload; raises `NotTaken` where that does not help to try again."""
@@ -236,6 +247,8 @@ class Actor:
         expected = marks.read(sent)
         assert expected is not None  # noqa: S101 (a mirror that we made bears our marks)
         verdict = expected.judge(found)
+        if other := expected.other_dispatcher(found):
+            raise Estranged(expected.worker, other)
         if verdict.standing is Standing.FOREIGN:
             raise Refused(f"its name is taken by an object of others: {verdict.reason}")
         # Ours: of this attempt, or of one before it, which the next look at the caches removes.

@@ -6,6 +6,7 @@ from typing import TypeVar
 from jobferry import log
 from jobferry.core import placement
 from jobferry.core.decide import decide
+from jobferry.core.marks import Marks
 from jobferry.core.steps import (
     CreateMirror,
     DeleteMirror,
@@ -22,6 +23,7 @@ from jobferry.core.view import View
 from jobferry.dispatch.act import (
     Actor,
     Deposed,
+    Estranged,
     NamespaceRefused,
     NotForwarded,
     NotTaken,
@@ -84,8 +86,10 @@ class Reconciler:
                 # Told once, however often it is tried again.
                 self._tell(key, (Notice("StatusRefused", str(refusal)),))
                 raise
-            except NotForwarded as refusal:
-                self._tell(key, (Notice("NotForwarded", str(refusal)),))
+            except (NotForwarded, Estranged) as trouble:
+                is_edit = isinstance(trouble, NotForwarded)
+                reason = "NotForwarded" if is_edit else "OtherDispatcher"
+                self._tell(key, (Notice(reason, str(trouble)),))
                 return Again(self._views.memory.postpone(key))
         raise errors.ServerFailure(f"{key}: no end after {MOST_STEPS} steps")
 
@@ -94,8 +98,8 @@ class Reconciler:
             case Look():
                 await self._look(known)
             case LookAtMirror():
-                await self._actor.look_at_mirror(step.worker, Key(step.namespace, step.name))
-                known.seen.add(step.worker)
+                await self._look_at_mirror(step.marks)
+                known.seen.add(step.marks.worker)
             case Record():
                 if self._may_ask(known.key, step):
                     await self._place(known.key, _there(view.hub), step)
@@ -120,6 +124,12 @@ class Reconciler:
     async def _look(self, known: Known) -> None:
         found = await self._actor.look(known.key)
         known.learn(found, self._views.jobs.get(known.key), self._views.claims)
+
+    async def _look_at_mirror(self, marks: Marks) -> None:
+        key = Key(marks.namespace, marks.name)
+        found = await self._actor.look_at_mirror(marks.worker, key)
+        if found is not None and (other := marks.other_dispatcher(found)):
+            raise Estranged(marks.worker, other)
 
     def _may_ask(self, key: Key, step: Record) -> bool:
         """Tell whether to place it there: not while another asks for all of its namespace."""
