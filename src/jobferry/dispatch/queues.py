@@ -110,7 +110,7 @@ class Queues:
         known = self._policies.get(name)
         if known is None:
             try:
-                known = self._read(queue.head.spec if queue else Spec())
+                known = self._read(name, queue.head.spec if queue else Spec())
             except labels.BadSelector as error:
                 known = f"the selector of Queue {name} makes no sense: {str(error)[:WORDS]}"
             self._policies[name] = known
@@ -139,11 +139,12 @@ class Queues:
             )
         return found[0] if found else None
 
-    def _read(self, spec: Spec) -> Policy:
+    def _read(self, name: str, spec: Spec) -> Policy:
         lost = spec.on_worker_lost
         after = self._lost_after if lost.after_seconds is None else lost.after_seconds
         return Policy(
             workers=tuple(_ordered(spec.workers, self._workers)),
+            queue=name,
             placement=spec.placement,
             lost_after=after if lost.action == "Move" else None,
             keep_finished=spec.finished_mirrors.keep_seconds,

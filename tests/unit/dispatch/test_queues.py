@@ -103,3 +103,15 @@ async def test_who_may_not_write_on_a_queue_logs_it_and_goes_on(
 
     assert server.asked == 1
     assert "may not be written" in caplog.text
+
+
+def test_a_policy_says_whose_it_is_so_that_each_queue_has_its_own_line(queues: Queues) -> None:
+    queues.objects.absorb(queue("good").object())
+
+    told = queues.policy(of("good"))
+
+    assert isinstance(told, Policy)
+    assert told.queue == "good"
+    nowhere = queues.policy(Metadata(name="a", namespace="ns", resource_version="1"))
+    assert isinstance(nowhere, Policy)
+    assert nowhere.queue == ""

@@ -2,7 +2,6 @@ from functools import partial
 
 import pytest
 
-from jobferry.errors import Error
 from jobferry.kube import optional
 from jobferry.kube.calls import Scope
 from jobferry.kube.informer import Informer
@@ -21,7 +20,7 @@ async def test_a_refusal_is_told_once_and_rights_that_come_later_are_used(
 ) -> None:
     server, clock = Collection(failures=[REFUSED, REFUSED]), ManualClock()
     server.put("a")
-    refusals: list[Error] = []
+    refusals: list[object] = []
     scope = Scope(resource=CONFIG_MAPS, namespace="ns")
     copy = Informer(client_of(server, clock), scope, Head, heeds_refusal=True)
     async with supervise.tasks("test", clock=clock) as tasks:
