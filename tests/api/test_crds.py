@@ -252,9 +252,16 @@ async def test_a_queue_says_all_that_it_can(hub: Client) -> None:
         "onMirrorDeleted": "Fail",
         "finishedMirrors": {"keepSeconds": 0},
         "giveUpAfterSeconds": 3600,
+        "priorityClasses": ["urgent", "acme.high"],
     }
 
     assert (await created(hub, QUEUES, spec))["spec"] == spec
+
+
+async def test_a_queue_may_honour_no_class(hub: Client) -> None:
+    queue = await created(hub, QUEUES, {"priorityClasses": []})
+
+    assert queue["spec"]["priorityClasses"] == []
 
 
 @pytest.mark.parametrize(
@@ -278,6 +285,8 @@ async def test_a_queue_says_all_that_it_can(hub: Client) -> None:
         ({"onWorkerLost": {"afterSeconds": 0}}, "spec.onWorkerLost.afterSeconds", "equal to 1"),
         ({"finishedMirrors": {"keepSeconds": -1}}, "spec.finishedMirrors.keepSeconds", "to 0"),
         ({"giveUpAfterSeconds": 0}, "spec.giveUpAfterSeconds", "equal to 1"),
+        ({"priorityClasses": ["a", "a"]}, "spec.priorityClasses[1]", "Duplicate value"),
+        ({"priorityClasses": ["High"]}, "spec.priorityClasses[0]", "should match"),
     ],
 )
 async def test_a_queue_that_makes_no_sense_is_refused(

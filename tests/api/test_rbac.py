@@ -13,7 +13,16 @@ from jobferry.kube import errors
 from jobferry.kube.access import Access, Fixed, Identity
 from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client, connect
-from jobferry.kube.resources import EVENTS, JOBS, LEASES, NAMESPACES, PODS, SECRETS, Resource
+from jobferry.kube.resources import (
+    EVENTS,
+    JOBS,
+    LEASES,
+    NAMESPACES,
+    PODS,
+    PRIORITY_CLASSES,
+    SECRETS,
+    Resource,
+)
 from jobferry.objects import Obj
 from jobferry.settings import DEFAULTS
 from jobferry.testing import assets
@@ -120,6 +129,7 @@ ON_HUB = (
     | each("get list watch", QUEUES)
     | each("patch", "workers/status.jobferry.io")
     | each("patch", "queues/status.jobferry.io")
+    | each("list watch", PRIORITY_CLASSES)
 )
 IN_SYSTEM = each("get list watch", SECRETS) | each("get list watch create patch", LEASES)
 ON_WORKER = each("get list watch create patch delete", JOBS) | each(

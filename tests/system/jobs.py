@@ -28,14 +28,17 @@ def job(
     exit_code: int = 0,
     manager: str | None = MANAGER,
     queue: str | None = None,
+    priority: str | None = None,
     **spec: Any,
 ) -> Obj:
-    """Return a Job whose pods run for so long and end with that code."""
+    """Return a Job whose pods run for so long and end with that code; `priority` names a PriorityClass."""
     said = {"jobferry.io/run-seconds": str(seconds), "jobferry.io/exit-code": str(exit_code)}
-    template = {
+    template: dict[str, Any] = {
         "metadata": {"annotations": said},
         "spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "none"}]},
     }
+    if priority:
+        template["spec"]["priorityClassName"] = priority
     return {
         "metadata": {"name": name, "labels": {"jobferry.io/queue": queue} if queue else {}},
         "spec": {"template": template, **({"managedBy": manager} if manager else {}), **spec},

@@ -13,7 +13,7 @@ from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client
 from jobferry.kube.informer import Informer
 from jobferry.kube.items import Head
-from jobferry.kube.resources import EVENTS, JOBS, PODS, Resource
+from jobferry.kube.resources import EVENTS, JOBS, PODS, PRIORITY_CLASSES, Resource
 from jobferry.objects import Obj
 from jobferry.runtime import supervise
 from tests.system.jobs import Holds, is_there
@@ -107,14 +107,27 @@ class World:
         await self.hub.create(QUEUES, {"metadata": {"name": full}, "spec": spec})
         return full
 
+    async def priority_class(self, name: str, value: int) -> str:
+        """Create a PriorityClass that goes when the test ends, on the hub last; return its name."""
+        full = f"{self.namespace}-{name}"
+        for client in (*self.workers.values(), self.hub):
+            body = {"metadata": {"name": full}, "value": value}
+            await client.create(PRIORITY_CLASSES, body)
+        return full
+
     async def clear(self) -> None:
-        """Delete the Jobs and Queues of the test: what is left of them would be load for the next."""
+        """Delete what the test left: Jobs would be load for the next."""
         jobs = Scope(resource=JOBS, namespace=self.namespace)
         await self.hub.delete_collection(jobs, propagation="Background")
         await until_none(self.hub, jobs)
-        for queue in (await self.hub.list(Scope(resource=QUEUES))).items:
-            if queue["metadata"]["name"].startswith(self.namespace):
-                await self.hub.delete(QUEUES, queue["metadata"]["name"])
+        await self._delete_named(self.hub, QUEUES)
+        for client in (self.hub, *self.workers.values()):
+            await self._delete_named(client, PRIORITY_CLASSES)
+
+    async def _delete_named(self, client: Client, resource: Resource) -> None:
+        for obj in (await client.list(Scope(resource=resource))).items:
+            if obj["metadata"]["name"].startswith(self.namespace):
+                await client.delete(resource, obj["metadata"]["name"])
 
     async def finish_pod(self, worker: str, name: str) -> None:
         """Let one pod of a Job that would run for ever end well."""

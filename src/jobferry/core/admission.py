@@ -170,6 +170,10 @@ class Admission(Generic[W]):
         """Tell whether a workload waits, or may be placed."""
         return workload in self._wishes
 
+    def workloads(self) -> list[W]:
+        """Name all who wait, or may be placed."""
+        return list(self._wishes)
+
     @property
     def has_news(self) -> bool:
         """Whether a pass may come to anything."""

@@ -42,9 +42,12 @@ def why_waiting(view: View, kind: Kind, *, but: str | None = None) -> Reason:
     }
     if but in verdicts:
         verdicts[but] = "it is to leave there"
-    reasons = "; ".join(f"{name}: {why}" for name, why in verdicts.items())
+    reasons = [f"{name}: {why}" for name, why in verdicts.items()]
+    said = reasons or ["the queue has no workers"]
+    if view.priority_note:
+        said.append(view.priority_note)
     is_out_of_bounds = all(_trespass(view, name) for name in verdicts) and bool(verdicts)
-    return Reason(reasons or "the queue has no workers", is_out_of_bounds)
+    return Reason("; ".join(said), is_out_of_bounds)
 
 
 def verdict(view: View, kind: Kind, name: str, lack: Lack | None) -> str:

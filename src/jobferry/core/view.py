@@ -145,6 +145,9 @@ class Policy:
     queue: str = ""
     """Its name; empty: that of all who have none."""
 
+    honours: frozenset[str] | None = None
+    """The PriorityClasses that count; None: all but those of the system."""
+
     missing: str = ""
     """Why there is no queue that could say where it runs: what runs goes on, only placing waits."""
 
@@ -196,6 +199,9 @@ class View:
 
     priority: int = 0
     """Within its queue: more goes first."""
+
+    priority_note: str = ""
+    """Why the priority that it asks for does not count, if so."""
 
     reserved: str | None = None
     """The worker where there is room for it, and nobody else gets that."""

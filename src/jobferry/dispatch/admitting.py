@@ -117,6 +117,11 @@ class Admitting:
             self._admission.want(wishes.wish(key, seen, job, seen.hub, wants))
         self._pass_soon()
 
+    def look_again(self) -> None:
+        """Look at all who are in line: they may wish something else now."""
+        for key in self._admission.workloads():
+            self._look(key)
+
     # The pass
 
     def _pass_soon(self) -> None:

@@ -10,6 +10,7 @@ from jobferry.dispatch.claims import Claims, follow_jobs
 from jobferry.dispatch.jobs import NOWHERE, JobHead
 from jobferry.dispatch.memory import Memory
 from jobferry.dispatch.meters import Meters
+from jobferry.dispatch.priorities import Priorities
 from jobferry.dispatch.queue_status import QueueStatuses, is_news
 from jobferry.dispatch.queues import QueueHead, Queues
 from jobferry.dispatch.reconciler import Reconciler
@@ -95,6 +96,7 @@ class Dispatcher:
         self.queues = Queues(hub, self.workers.objects, options.lost_after)
         self.queues.objects.listen(self._on_queue)
         self._queue_statuses = QueueStatuses(hub, self.queues)
+        self._priorities = Priorities(hub, self._admitting.look_again)
         self._views = Views(
             origin=options.origin,
             dispatcher=options.dispatcher,
@@ -106,6 +108,7 @@ class Dispatcher:
             workers=self.workers,
             holders=Holders(),
             admitting=self._admitting,
+            priorities=self._priorities,
             memory=Memory(hub.clock.monotonic),
         )
         absorb, requests = self.jobs.absorb, options.requests
@@ -132,9 +135,11 @@ class Dispatcher:
             tasks.start("hub", self._listen_to_hub)
             tasks.start("hub jobs", self.jobs.run)
             tasks.start("queues", self.queues.objects.run)
+            tasks.start("priority classes", self._priorities.run)
             tasks.start("workers", self.workers.run)
             for informer in (self.jobs, self.queues.objects, self.workers.objects):
                 await informer.synced.wait()
+            await self._priorities.settled.wait()
             await lead(self._act)
 
     async def _listen_to_hub(self) -> None:

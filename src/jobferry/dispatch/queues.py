@@ -60,6 +60,7 @@ class Spec(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     on_mirror_deleted: str = "Place"
     finished_mirrors: FinishedMirrors = FinishedMirrors()
     give_up_after_seconds: Seconds | None = None
+    priority_classes: list[str] | None = None
 
     def takes(self, namespace: str) -> bool:
         """Tell whether a workload of that namespace may name this Queue."""
@@ -110,7 +111,7 @@ class Queues:
         known = self._policies.get(name)
         if known is None:
             try:
-                known = self._read(queue.head.spec if queue else Spec())
+                known = self._read(name, queue.head.spec if queue else Spec())
             except labels.BadSelector as error:
                 known = f"the selector of Queue {name} makes no sense: {str(error)[:WORDS]}"
             self._policies[name] = known
@@ -139,11 +140,13 @@ class Queues:
             )
         return found[0] if found else None
 
-    def _read(self, spec: Spec) -> Policy:
-        lost = spec.on_worker_lost
+    def _read(self, name: str, spec: Spec) -> Policy:
+        lost, honoured = spec.on_worker_lost, spec.priority_classes
         after = self._lost_after if lost.after_seconds is None else lost.after_seconds
         return Policy(
             workers=tuple(_ordered(spec.workers, self._workers)),
+            queue=name,
+            honours=None if honoured is None else frozenset(honoured),
             placement=spec.placement,
             lost_after=after if lost.action == "Move" else None,
             keep_finished=spec.finished_mirrors.keep_seconds,

@@ -10,6 +10,7 @@ from jobferry.dispatch.admitting import Admitting
 from jobferry.dispatch.claims import Claims
 from jobferry.dispatch.jobs import JobHead
 from jobferry.dispatch.memory import Memory
+from jobferry.dispatch.priorities import Priorities, Priority
 from jobferry.dispatch.queues import Queues
 from jobferry.kube.cache import Change
 from jobferry.kube.hearing import Hearing
@@ -87,6 +88,7 @@ class Views:
     workers: Workers
     holders: Holders
     admitting: Admitting
+    priorities: Priorities
     memory: Memory
 
     def of(self, known: Known) -> View:
@@ -97,20 +99,24 @@ class Views:
             item = None
         if item is not None and not self.claims.has(item.head):
             unclaimed, item = _standing(item), None
-        workers = self.workers.views()
+        hub = times.made_on_our_clock(item.object(), self.hub.skew) if item else None
+        policy = self._policy(item)
+        priority = self.priorities.of(hub, policy) if hub else Priority()
         return View(
             namespace=key.namespace,
             name=key.name,
-            hub=times.made_on_our_clock(item.object(), self.hub.skew) if item else None,
+            hub=hub,
             unclaimed=unclaimed,
             is_live=known.is_live,
             mirrors=self._mirrors(key),
-            workers=workers,
-            policy=self._policy(item),
+            workers=self.workers.views(),
+            policy=policy,
             origin=self.origin,
             dispatcher=self.dispatcher,
             now=self.clock.now(),
             bounds=self.claims.bounds,
+            priority=priority.value,
+            priority_note=priority.note,
             reserved=self.admitting.reserved(key),
             lacks=self.admitting.lacks(key),
             seen=known.seen,

@@ -32,6 +32,7 @@ __all__ = [
     "finish",
     "mirror",
     "outcome",
+    "priority_class",
     "resume",
     "waits_since",
     "wanted_status",
@@ -48,6 +49,11 @@ IDLE: Obj = {"active": None, "ready": None, "terminating": None}
 def demand(job: Obj) -> Demand:
     """Return what the pods that a Job still has to run side by side need together."""
     return of_job(job)
+
+
+def priority_class(job: Obj) -> str:
+    """Name the PriorityClass of a Job's pods; empty: the one of those that name none."""
+    return job["spec"]["template"]["spec"].get("priorityClassName") or ""
 
 
 def mirror(hub_job: Obj, marks: Marks, base: Base) -> Obj:

@@ -60,7 +60,7 @@ class Informer(Generic[H]):
     """Keeps the objects in `scope`.
 
     `head` is what is decoded of each, `keep` says by it which are kept at all, `transform` what is kept of
-    the JSON of those.
+    the JSON of those. One that `heeds_refusal` ends once it is told that it may not follow: see `optional`.
     """
 
     def __init__(
@@ -73,6 +73,7 @@ class Informer(Generic[H]):
         transform: Callable[[bytes], bytes] | None = None,
         indexes: Mapping[str, Index[H]] | None = None,
         watching: Watching = WATCHING,
+        heeds_refusal: bool = False,
     ) -> None:
         self.synced = asyncio.Event()
         self.skipped = 0
@@ -84,6 +85,7 @@ class Informer(Generic[H]):
         self._keep = keep
         self._transform = transform
         self._watching = watching
+        self._heeds_refusal = heeds_refusal
         self._selector = labels.parse(scope.labels)
         self._cache: Cache[H] = Cache(indexes)
         self._listeners: list[Listener[H]] = []
@@ -191,6 +193,8 @@ class Informer(Generic[H]):
             self._note_link(False, error)
         except Error as error:
             self._note_link(False, error)
+            if self._heeds_refusal and isinstance(error, errors.Forbidden):
+                raise
         except msgspec.DecodeError as error:
             what = f"{self._client.name}: watching {self._scope.resource}"
             self._note_link(False, errors.ServerFailure(f"{what}: no object: {error}"))

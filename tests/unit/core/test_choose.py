@@ -54,6 +54,22 @@ def test_a_queue_without_workers_says_so() -> None:
     assert reason(World(workers=[])) == "the queue has no workers"
 
 
+@pytest.mark.parametrize(
+    ("workers", "why"),
+    [
+        ([up("a", max_load=0)], "a: it takes at most 0 workloads, and has them"),
+        ([], "the queue has no workers"),
+    ],
+)
+def test_a_priority_that_does_not_count_is_told_to_those_who_wait(
+    workers: list[Worker], why: str
+) -> None:
+    note = "its PriorityClass high counts as 0: it is in no Queue"
+
+    assert reason(World(workers=workers, priority_note=note)) == f"{why}; {note}"
+    assert reason(World(priority_note=note)) is None
+
+
 def amounts(**given: str) -> dict[str, Quantity]:
     return {name: quantities.parse(amount) for name, amount in given.items()}
 

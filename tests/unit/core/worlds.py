@@ -80,6 +80,7 @@ class World:
     reserved: str | None = None
     lacks: dict[str, Lack] | None = None
     untold: Placement | None = None
+    priority_note: str = ""
 
     def view(self) -> View:
         names = tuple(worker.name for worker in self.workers)
@@ -102,6 +103,7 @@ class World:
             unclaimed=self.unclaimed,
             bounds=self.bounds,
             untold=self.untold,
+            priority_note=self.priority_note,
         )
 
     def next(self) -> Step:

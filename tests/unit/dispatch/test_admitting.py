@@ -200,3 +200,28 @@ async def test_who_does_not_act_has_nobody_looked_at(account: Account) -> None:
 
     assert await account.told() == []
     assert account.of.reserved(key("a")) is None
+
+
+async def test_who_is_in_line_can_be_looked_at_again(account: Account) -> None:
+    account.has("east", "2")
+    account.wants(job("first"), job("second"))
+    await account.told()
+
+    account.of.look_again()
+
+    assert sorted(await account.told()) == ["first", "second"]
+
+
+async def test_another_priority_changes_the_turn(account: Account) -> None:
+    account.has("east", "2")
+    account.of.note_job(Change(None, item("east", name="runs")))
+    young = job("young", made="2026-01-02T11:30:00Z")
+    account.wants(job("old"), young)
+    await account.told()
+
+    account.of.note_wish(key("young"), replace(seen(young), priority=1), BOTH)
+    account.of.note_job(Change(item("east", name="runs"), None))
+    await account.told()
+
+    assert account.of.reserved(key("young")) == "east"
+    assert account.of.reserved(key("old")) is None

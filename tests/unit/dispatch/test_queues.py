@@ -103,3 +103,30 @@ async def test_who_may_not_write_on_a_queue_logs_it_and_goes_on(
 
     assert server.asked == 1
     assert "may not be written" in caplog.text
+
+
+def test_a_policy_says_whose_it_is_so_that_each_queue_has_its_own_line(queues: Queues) -> None:
+    queues.objects.absorb(queue("good").object())
+
+    told = queues.policy(of("good"))
+
+    assert isinstance(told, Policy)
+    assert told.queue == "good"
+    nowhere = queues.policy(Metadata(name="a", namespace="ns", resource_version="1"))
+    assert isinstance(nowhere, Policy)
+    assert nowhere.queue == ""
+
+
+@pytest.mark.parametrize(
+    ("spec", "honours"),
+    [({}, None), ({"priorityClasses": []}, set()), ({"priorityClasses": ["a"]}, {"a"})],
+)
+def test_a_queue_that_honours_no_class_is_not_one_that_does_not_say(
+    queues: Queues, spec: Any, honours: set[str] | None
+) -> None:
+    queues.objects.absorb(queue("q", **spec).object())
+
+    told = queues.policy(of("q"))
+
+    assert isinstance(told, Policy)
+    assert told.honours == honours

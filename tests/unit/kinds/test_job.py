@@ -32,6 +32,14 @@ def test_the_demand_is_that_of_the_pods_that_run_side_by_side() -> None:
     assert job.demand(hub) == {"cpu": quantities.parse("1")}
 
 
+def test_the_priority_class_is_that_of_its_pods() -> None:
+    hub = hub_job()
+    assert job.priority_class(hub) == ""
+
+    hub["spec"]["template"]["spec"]["priorityClassName"] = "high"
+    assert job.priority_class(hub) == "high"
+
+
 def test_a_mirror_has_the_marks_it_was_made_with() -> None:
     mirror = job.mirror(hub_job(), MARKS, Base())
 

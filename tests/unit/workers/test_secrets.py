@@ -2,6 +2,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 
+from jobferry.kube import optional
 from jobferry.kube.items import Key
 from jobferry.runtime import supervise
 from jobferry.testing.clock import ManualClock, settle
@@ -40,7 +41,7 @@ async def test_without_the_right_it_asks_again_later() -> None:
     async with followed(server, clock) as told:
         assert len(server.requests) == 1
         server.put("west")
-        await clock.pass_time(secrets.ASK_AGAIN_AFTER)
+        await clock.pass_time(optional.ASK_AGAIN_AFTER)
         await settle()
 
         server.put("west", "new")
