@@ -54,6 +54,8 @@ def explain(
         says.append(f"In the line of its queue it is number {turn.place} of {turn.length}.")
     says.append(_queue(job, policy))
     says.append(_needs(job))
+    if view.priority_note:
+        says.append(f"{view.priority_note[0].upper()}{view.priority_note[1:]}.")
     return Explanation(
         says=(*says, *_loss(job, view), *_silence(lease, now)),
         turn=turn,

@@ -16,15 +16,18 @@ from jobferry.core.admission import Admission
 from jobferry.core.room import amounts
 from jobferry.core.steps import Want
 from jobferry.core.view import Policy, View, Worker
+from jobferry.dispatch import priorities
 from jobferry.dispatch.claims import Claims, follow_jobs
 from jobferry.dispatch.jobs import NOWHERE, JobHead
+from jobferry.dispatch.priorities import Classes, ClassHead
 from jobferry.dispatch.queues import QUEUES, Queues
 from jobferry.kinds import job as job_kind
+from jobferry.kube import errors
 from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client
 from jobferry.kube.informer import Informer
 from jobferry.kube.items import H, Item, Key, Metadata
-from jobferry.kube.resources import JOBS
+from jobferry.kube.resources import JOBS, PRIORITY_CLASSES
 from jobferry.objects import Obj, conditions, demand
 from jobferry.objects.demand import Demand
 from jobferry.settings import Settings
@@ -41,6 +44,8 @@ class Objects:
     jobs: Sequence[Obj]
     workers: Sequence[Obj]
     queues: Sequence[Obj]
+    priority_classes: Sequence[Obj] | None = None
+    """None: we may not read them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +75,15 @@ async def read(hub: Client) -> Objects:
         jobs=(await hub.list(Scope(resource=JOBS))).items,
         workers=(await hub.list(Scope(resource=WORKERS))).items,
         queues=(await hub.list(Scope(resource=QUEUES))).items,
+        priority_classes=await _priority_classes(hub),
     )
+
+
+async def _priority_classes(hub: Client) -> Sequence[Obj] | None:
+    try:
+        return (await hub.list(Scope(resource=PRIORITY_CLASSES))).items
+    except errors.Forbidden:
+        return None
 
 
 class Picture:
@@ -92,6 +105,7 @@ class Picture:
         _fill(self._jobs, (each for each in objects.jobs if each["metadata"]["uid"] != but))
         _fill(workers, objects.workers)
         _fill(self._queues.objects, objects.queues)
+        self._classes = _classes(hub, objects.priority_classes)
         roster = Roster(lambda _: None)
         states = {each["metadata"]["name"]: state(each) for each in objects.workers}
         roster.update(workers, states, now)
@@ -105,6 +119,7 @@ class Picture:
     def view(self, job: Obj, policy: Policy, refusals: Mapping[str, str]) -> View:
         """Return what the core would be told about a Job; the one place where that is put together."""
         meta = job["metadata"]
+        priority = priorities.value(job_kind.priority_class(job), self._classes, policy)
         return View(
             namespace=meta["namespace"],
             name=meta["name"],
@@ -117,6 +132,8 @@ class Picture:
             dispatcher=self._settings.dispatcher_name,
             now=self._now,
             bounds=self.claims.bounds,
+            priority=priority.value,
+            priority_note=priority.note,
             refusals=refusals,
         )
 
@@ -166,6 +183,14 @@ class Picture:
         """Return the Jobs that wait for a worker, the oldest first."""
         found = (item for item in self._jobs.by("worker", NOWHERE) if _waits(item.object()))
         return sorted(found, key=_age)
+
+
+def _classes(hub: Client, objects: Sequence[Obj] | None) -> Classes | None:
+    if objects is None:
+        return None
+    found = Informer(hub, Scope(resource=PRIORITY_CLASSES), ClassHead)
+    _fill(found, objects)
+    return priorities.read(found)
 
 
 def state(worker: Obj) -> State:

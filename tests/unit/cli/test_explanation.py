@@ -15,7 +15,12 @@ def explained(
     seen: Obj, *others: Obj, events: Any = (), lease: Obj | None = None, **kinds: Any
 ) -> Explanation:
     workers = kinds.get("workers", [worker("east"), worker("west")])
-    objects = Objects(jobs=[seen, *others], workers=workers, queues=kinds.get("queues", []))
+    objects = Objects(
+        jobs=[seen, *others],
+        workers=workers,
+        queues=kinds.get("queues", []),
+        priority_classes=kinds.get("priority_classes"),
+    )
     picture = Picture(client(), DEFAULTS, objects, NOW, but=seen["metadata"]["uid"])
     return explain(seen, picture, events, lease, NOW)
 
@@ -66,6 +71,22 @@ def test_its_place_in_line_is_by_age_among_those_that_wait() -> None:
 
     assert found.turn == Turn(2, 3, "east")
     assert "In the line of its queue it is number 2 of 3." in found.says
+
+
+def test_its_place_in_line_is_by_priority_where_its_queue_honours_it() -> None:
+    urgent = {"metadata": {"name": "urgent", "resourceVersion": "1"}, "value": 5}
+    mine = job(age=50, queue="q")
+    mine["spec"]["template"]["spec"]["priorityClassName"] = "urgent"
+    others = [job("older", age=100, queue="q")]
+
+    found = explained(mine, *others, queues=[queue("q")], priority_classes=[urgent])
+    assert found.turn is not None
+    assert found.turn.place == 1
+
+    found = explained(mine, *others, queues=[queue("q")], priority_classes=[])
+    assert found.turn is not None
+    assert found.turn.place == 2
+    assert "Its PriorityClass urgent counts as 0: the hub has none of that name." in found.says
 
 
 def test_a_job_is_not_in_its_own_way() -> None:
