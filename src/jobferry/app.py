@@ -21,7 +21,7 @@ from jobferry.kube import command, errors, events, in_cluster, kubeconfig
 from jobferry.kube.access import Access
 from jobferry.kube.calls import PatchKind
 from jobferry.kube.client import Client, Reach, connect
-from jobferry.kube.document import Policy
+from jobferry.kube.document import Trust
 from jobferry.kube.events import Recorder, Subject, Tell
 from jobferry.kube.items import Key
 from jobferry.kube.leadership import Terms
@@ -175,7 +175,7 @@ def _rules(settings: Settings, trusted: frozenset[Path]) -> Rules:
     except BadInput as error:
         raise BadInput(f"execPlugins: {error}", hint="docs/workers.md says how.") from None
     return Rules(
-        policy=Policy(files=settings.kubeconfig_folder, programs=programs), trusted=trusted
+        policy=Trust(files=settings.kubeconfig_folder, programs=programs), trusted=trusted
     )
 
 

@@ -33,7 +33,7 @@ _WORDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class Trust:
     """What a kubeconfig may make us read and run; by default anything, as that of a person is theirs."""
 
     files: Path | None = Path("/")
@@ -51,7 +51,7 @@ class Policy:
         return None
 
 
-ANYTHING = Policy()
+ANYTHING = Trust()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Source:
     folder: Path | None = None
     """What relative paths start from; None: they are refused."""
 
-    policy: Policy = ANYTHING
+    policy: Trust = ANYTHING
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from jobferry.clock import Clock
 from jobferry.errors import BadInput
 from jobferry.kube import entries, material
 from jobferry.kube.access import Access
-from jobferry.kube.document import ANYTHING, Node, Policy, Source, parse
+from jobferry.kube.document import ANYTHING, Node, Source, Trust, parse
 from jobferry.kube.material import one_line
 
 
@@ -50,7 +50,7 @@ class Kubeconfig:
         raise BadInput(one_line(f"{self.label}: {what}"), hint=_existing(self.contexts))
 
 
-def from_file(path: Path, policy: Policy = ANYTHING) -> Kubeconfig:
+def from_file(path: Path, policy: Trust = ANYTHING) -> Kubeconfig:
     """Read one file, which must be there; the policy is for what it names."""
     try:
         return _merged([_parsed(path, policy)], str(path))
@@ -75,12 +75,12 @@ def from_environment(environ: Mapping[str, str] = os.environ) -> Kubeconfig:
     return _merged(roots, label)
 
 
-def from_bytes(content: bytes, label: str, policy: Policy = ANYTHING) -> Kubeconfig:
+def from_bytes(content: bytes, label: str, policy: Trust = ANYTHING) -> Kubeconfig:
     """Read the content of a Secret or the like, which messages call `label`."""
     return _merged([parse(content, Source(label, policy=policy))], label)
 
 
-def _parsed(path: Path, policy: Policy) -> Node:
+def _parsed(path: Path, policy: Trust) -> Node:
     try:
         content = material.read_file(path)
     except FileNotFoundError:

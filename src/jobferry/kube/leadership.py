@@ -62,7 +62,7 @@ class Spec(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     renew_time: str = ""
 
 
-class Record(Head, frozen=True, gc=False):
+class LeaseHead(Head, frozen=True, gc=False):
     """A Lease as it was at one resourceVersion."""
 
     spec: Spec = Spec()
@@ -72,7 +72,7 @@ class Record(Head, frozen=True, gc=False):
 class State:
     """All that a candidate knows; times are readings of its own monotonic clock."""
 
-    record: Record | None = None
+    record: LeaseHead | None = None
     """The Lease as last seen; None: there was none."""
 
     is_current: bool = False
@@ -97,14 +97,14 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ReadLease:
     """Read the Lease."""
 
     within: Seconds
 
 
 @dataclass(frozen=True, slots=True)
-class Write:
+class WriteLease:
     """Write ourselves into the Lease."""
 
     within: Seconds
@@ -124,10 +124,10 @@ class StepDown:
     why: str
 
 
-Action = Look | Write | Wait | StepDown
+Action = ReadLease | WriteLease | Wait | StepDown
 
 
-def see(state: State, record: Record | None, now: Seconds) -> State:
+def see(state: State, record: LeaseHead | None, now: Seconds) -> State:
     """Take in what the Lease looks like now."""
     if record is None:
         # Deleted by hand. Whoever held it may not have noticed, so `free_at` stays as it was.
@@ -171,10 +171,10 @@ def _as_standby(state: State, me: str, terms: Terms, now: Seconds, chance: float
     if now < state.rest_until:
         return Wait(state.rest_until - now + late)
     if not state.is_current:
-        return Look(terms.patience)
+        return ReadLease(terms.patience)
     # Ours without leading: the answer to an earlier write never came.
     if state.holder == me or now >= state.free_at:
-        return Write(terms.patience)
+        return WriteLease(terms.patience)
     return Wait(state.free_at - now + late)
 
 
@@ -184,10 +184,10 @@ def _as_leader(state: State, renewed_at: Seconds, terms: Terms, now: Seconds) ->
     if now < due:
         return Wait(min(due - now, left))
     within = min(terms.patience, left)
-    return Write(within) if state.is_current else Look(within)
+    return WriteLease(within) if state.is_current else ReadLease(within)
 
 
-def claim(record: Record | None, me: str, terms: Terms, now: datetime) -> Obj:
+def claim(record: LeaseHead | None, me: str, terms: Terms, now: datetime) -> Obj:
     """Return what to write into a Lease to take or keep it; `now` only informs people."""
     spec: Obj = {"holderIdentity": me, "leaseDurationSeconds": terms.duration}
     if record is None or record.spec.holder_identity != me:

@@ -23,13 +23,13 @@ from jobferry.kube.informer import Informer
 from jobferry.kube.items import Key
 from jobferry.kube.leadership import (
     TERMS,
-    Look,
-    Record,
+    LeaseHead,
+    ReadLease,
     State,
     StepDown,
     Terms,
     Wait,
-    Write,
+    WriteLease,
 )
 from jobferry.kube.resources import LEASES
 from jobferry.kube.watch import Watching
@@ -42,7 +42,7 @@ _log = log.get(__name__)
 class LeadershipLost(Transient):
     """Somebody else leads, or may soon: the work was stopped."""
 
-    hint = "Look at who holds the Lease, and whether the API server answers in time."
+    hint = "ReadLease at who holds the Lease, and whether the API server answers in time."
 
 
 class Candidate:
@@ -65,7 +65,7 @@ class Candidate:
         self._informer = Informer(
             client,
             Scope(resource=LEASES, namespace=key.namespace, fields=f"metadata.name={key.name}"),
-            Record,
+            LeaseHead,
             watching=Watching(silence=terms.duration),  # a living leader renews more often
         )
         self._informer.listen(self._hear)
@@ -115,9 +115,9 @@ class Candidate:
         """Carry out one decision."""
         state, now, chance = self._state, self._clock.monotonic(), self._client.random.random()
         match leadership.decide(state, self._me, self._terms, now, chance):
-            case Look(within):
+            case ReadLease(within):
                 await self._try(self._look, within)
-            case Write(within):
+            case WriteLease(within):
                 # Guarded by what was decided on, even if there should be news by the time it is sent.
                 await self._try(partial(self._write, state.record), within)
             case Wait(delay):
@@ -162,7 +162,7 @@ class Candidate:
             self._informer.absorb(answer)
         self._state = replace(self._state, is_current=True)
 
-    async def _write(self, record: Record | None) -> None:
+    async def _write(self, record: LeaseHead | None) -> None:
         sent = self._clock.monotonic()
         # Until there is an answer, and for good if it never comes, the Lease may be ours or not.
         self._state = replace(self._state, is_in_doubt=not self.is_leading)
@@ -178,7 +178,7 @@ class Candidate:
             self._state = replace(self._state, renewed_at=sent)
         self._state = replace(self._state, is_in_doubt=False)
 
-    async def _save(self, record: Record | None, spec: Obj) -> None:
+    async def _save(self, record: LeaseHead | None, spec: Obj) -> None:
         namespace, name = self._key
         if record is None:
             lease = {"metadata": {"namespace": namespace, "name": name}, "spec": spec}
@@ -214,10 +214,10 @@ class Candidate:
             async with timeout(self._clock, delay):
                 await self._news.wait()
 
-    def _hear(self, change: Change[Record]) -> None:
+    def _hear(self, change: Change[LeaseHead]) -> None:
         self._see(None if change.after is None else change.after.head)
 
-    def _see(self, record: Record | None) -> None:
+    def _see(self, record: LeaseHead | None) -> None:
         before = self.holder
         self._state = leadership.see(self._state, record, self._clock.monotonic())
         self._news.set()

@@ -13,13 +13,13 @@ from jobferry.errors import BadInput
 from jobferry.kube import errors, kubeconfig
 from jobferry.kube.access import Access
 from jobferry.kube.client import Client
-from jobferry.kube.document import ANYTHING, Policy
+from jobferry.kube.document import ANYTHING, Trust
 from jobferry.kube.kubeconfig import Kubeconfig
 from jobferry.kube.resources import SECRETS
 from jobferry.workers import resource
 from jobferry.workers.resource import SecretKey
 
-NOTHING = Policy(files=None, programs=frozenset())
+NOTHING = Trust(files=None, programs=frozenset())
 
 
 class SecretNotFound(BadInput):
@@ -38,7 +38,7 @@ class SecretForbidden(BadInput):
 class Rules:
     """Which kubeconfigs of Workers are accepted."""
 
-    policy: Policy = NOTHING
+    policy: Trust = NOTHING
     """For kubeconfig files, and for what a kubeconfig names, wherever it is."""
 
     trusted: frozenset[Path] = frozenset()

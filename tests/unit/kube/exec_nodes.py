@@ -6,7 +6,7 @@ from typing import Any
 
 from jobferry.kube import exec_plugin
 from jobferry.kube.access import Server
-from jobferry.kube.document import ANYTHING, Node, Policy, Source
+from jobferry.kube.document import ANYTHING, Node, Source, Trust
 from jobferry.kube.exec_plugin import Plugin
 
 V1 = "client.authentication.k8s.io/v1"
@@ -14,7 +14,7 @@ PLACE = "config: users[name=ci].user.exec"
 SERVER = Server(url="https://10.0.0.1:6443", ca=b"-- a CA --", tls_server_name="api")
 
 
-def exec_node(folder: Path | None = None, policy: Policy = ANYTHING, **given: Any) -> Node:
+def exec_node(folder: Path | None = None, policy: Trust = ANYTHING, **given: Any) -> Node:
     value = {"apiVersion": V1, "command": "plugin", "interactiveMode": "Never"} | given
     return Node(Source("config", folder, policy), "users[name=ci].user.exec", value)
 

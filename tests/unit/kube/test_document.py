@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from jobferry.errors import BadInput
-from jobferry.kube.document import Node, Policy, Source, parse
+from jobferry.kube.document import Node, Source, Trust, parse
 
 
 def read(content: str | bytes) -> Node:
@@ -152,7 +152,7 @@ def test_values_are_never_shown() -> None:
 
 
 def named(name: str, folder: Path | None, files: Path | None) -> Path:
-    given = Node(Source("config", folder, Policy(files=files)), "a", name).file()
+    given = Node(Source("config", folder, Trust(files=files)), "a", name).file()
     assert given is not None
     assert isinstance(given.content, Path)
     return given.content
@@ -200,7 +200,7 @@ def test_a_link_inside_the_folder_is_followed_anew_at_each_reading(tmp_path: Pat
         (tmp_path / version / "token").write_text(version)
     link = tmp_path / "data"
     link.symlink_to(tmp_path / "1")
-    given = Node(Source("config", tmp_path, Policy(files=tmp_path)), "a", "data/token").file()
+    given = Node(Source("config", tmp_path, Trust(files=tmp_path)), "a", "data/token").file()
     assert given is not None
     assert given.read() == b"1"
 
@@ -220,7 +220,7 @@ def test_the_folder_of_the_policy_may_be_a_link_itself(tmp_path: Path) -> None:
 
 
 def test_what_is_written_in_place_is_no_file() -> None:
-    node = Node(Source("config", policy=Policy(files=None)), "a", {"x-data": "YWJj"})
+    node = Node(Source("config", policy=Trust(files=None)), "a", {"x-data": "YWJj"})
 
     given = node.material("x")
 

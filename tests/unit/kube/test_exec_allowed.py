@@ -5,13 +5,13 @@ import pytest
 
 from jobferry.errors import BadInput
 from jobferry.kube import command
-from jobferry.kube.document import ANYTHING, Node, Policy
+from jobferry.kube.document import ANYTHING, Node, Trust
 from jobferry.kube.exec_plugin import Plugin
 from tests.unit.kube.exec_nodes import PLACE, exec_node, read
 
 
-def allowing(*lines: str) -> Policy:
-    return Policy(files=None, programs=frozenset(map(command.parse, lines)))
+def allowing(*lines: str) -> Trust:
+    return Trust(files=None, programs=frozenset(map(command.parse, lines)))
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_an_empty_list_allows_no_program() -> None:
 EKS = "AWS_PROFILE=ci aws eks get-token --cluster-name *"
 
 
-def eks(env: dict[str, str], *more: str, policy: Policy = ANYTHING) -> Plugin:
+def eks(env: dict[str, str], *more: str, policy: Trust = ANYTHING) -> Plugin:
     """Read a plugin that asks for a token of the cluster "east", with more arguments and other variables."""
     args = ["eks", "get-token", "--cluster-name", "east", *more]
     given = [{"name": name, "value": value} for name, value in env.items()]
@@ -116,7 +116,7 @@ def test_a_variable_that_is_pinned_can_be_neither_changed_nor_left_out() -> None
 
 
 def test_a_cluster_tells_a_plugin_only_what_is_allowed_for_all_of_them() -> None:
-    def told(policy: Policy, *, provide: bool) -> Plugin:
+    def told(policy: Trust, *, provide: bool) -> Plugin:
         node = exec_node(policy=policy, provideClusterInfo=provide)
         extension = Node(node.source, "clusters[0].extension", {"run": "this"})
         return read(node, extension)

@@ -10,7 +10,7 @@ from jobferry.kube import leadership
 from jobferry.kube.client import Client
 from jobferry.kube.in_process import InProcessTransport
 from jobferry.kube.items import Metadata
-from jobferry.kube.leadership import TERMS, Record, Spec, State, Terms
+from jobferry.kube.leadership import TERMS, LeaseHead, Spec, State, Terms
 from jobferry.kube.lease import Candidate
 from jobferry.testing.clock import ManualClock
 from tests.unit.kube.lease_world import KEY, Line, Server
@@ -18,43 +18,51 @@ from tests.unit.kube.lease_world import KEY, Line, Server
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678, UTC)
 
 
-def record(holder: str = "", *, duration: int = 15, version: int = 1) -> Record:
+def record(holder: str = "", *, duration: int = 15, version: int = 1) -> LeaseHead:
     spec = Spec(holder_identity=holder, lease_duration_seconds=duration, lease_transitions=7)
-    return Record(Metadata(name="dispatcher", resource_version=str(version)), spec)
+    return LeaseHead(Metadata(name="dispatcher", resource_version=str(version)), spec)
 
 
 def decide(state: State, now: Seconds, *, chance: float = 0) -> leadership.Action:
     return leadership.decide(state, "me", TERMS, now, chance)
 
 
-def seen(lease_record: Record | None, now: Seconds) -> State:
+def seen(lease_record: LeaseHead | None, now: Seconds) -> State:
     return leadership.see(State(is_current=True), lease_record, now)
 
 
 @pytest.mark.parametrize(
     ("state", "now", "action"),
     [
-        (State(), 0, leadership.Look(5)),
-        (seen(None, 0), 0, leadership.Write(5)),
-        (seen(record(), 0), 0, leadership.Write(5)),
-        (seen(record("me"), 0), 0, leadership.Write(5)),
+        (State(), 0, leadership.ReadLease(5)),
+        (seen(None, 0), 0, leadership.WriteLease(5)),
+        (seen(record(), 0), 0, leadership.WriteLease(5)),
+        (seen(record("me"), 0), 0, leadership.WriteLease(5)),
         (seen(record("you"), 0), 1, leadership.Wait(14)),
         (seen(record("you", duration=60), 0), 1, leadership.Wait(59)),
-        (seen(record("you"), 0), 15, leadership.Write(5)),
+        (seen(record("you"), 0), 15, leadership.WriteLease(5)),
         (leadership.see(seen(record("you"), 0), None, 5), 6, leadership.Wait(9)),
         (
             leadership.see(seen(record("you"), 0), record("you", version=2), 5),
             15,
             leadership.Wait(5),
         ),
-        (leadership.see(seen(record("you"), 0), record("you"), 5), 15, leadership.Write(5)),
+        (
+            leadership.see(seen(record("you"), 0), record("you"), 5),
+            15,
+            leadership.WriteLease(5),
+        ),
         (replace(seen(record(), 0), rest_until=3), 1, leadership.Wait(2)),
         (replace(seen(record("me"), 0), renewed_at=0), 0, leadership.Wait(2)),
-        (replace(seen(record("me"), 0), renewed_at=0), 2, leadership.Write(5)),
-        (replace(seen(record("me"), 0), renewed_at=0), 7, leadership.Write(3)),
+        (replace(seen(record("me"), 0), renewed_at=0), 2, leadership.WriteLease(5)),
+        (replace(seen(record("me"), 0), renewed_at=0), 7, leadership.WriteLease(3)),
         (replace(seen(record("me"), 0), renewed_at=0, rest_until=4), 3, leadership.Wait(1)),
         (replace(seen(record("me"), 0), renewed_at=0, rest_until=12), 9, leadership.Wait(1)),
-        (replace(seen(record("me"), 0), renewed_at=0, is_current=False), 1, leadership.Look(5)),
+        (
+            replace(seen(record("me"), 0), renewed_at=0, is_current=False),
+            1,
+            leadership.ReadLease(5),
+        ),
         (
             replace(seen(record("me"), 0), renewed_at=0),
             10,

@@ -2,7 +2,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, cast
 
-from jobferry.kube.document import Policy
+from jobferry.kube.document import Trust
 from jobferry.kube.transport import HttpTransport
 from jobferry.runtime import supervise
 from jobferry.testing.clock import ManualClock, settle
@@ -42,7 +42,7 @@ class Rig:
 class Buggy:
     """Rules that are none."""
 
-    policy = Policy(files=None, programs=frozenset())
+    policy = Trust(files=None, programs=frozenset())
     asked = 0
 
     @property

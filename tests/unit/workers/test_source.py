@@ -9,7 +9,7 @@ import yaml
 from jobferry.errors import BadInput
 from jobferry.kube.access import Access
 from jobferry.kube.command import Command
-from jobferry.kube.document import Policy
+from jobferry.kube.document import Trust
 from jobferry.kube.wire import Answer
 from jobferry.testing.clock import ManualClock
 from jobferry.workers import source
@@ -53,7 +53,7 @@ async def refusal(where: Kubeconfig, rules: Rules, *answers: Answer) -> str:
 
 
 def below(folder: Path) -> Rules:
-    return Rules(policy=Policy(files=folder, programs=frozenset()))
+    return Rules(policy=Trust(files=folder, programs=frozenset()))
 
 
 def exec_user(command: str) -> dict[str, Any]:
@@ -116,7 +116,7 @@ async def test_a_secret_cannot_have_a_program_run_that_is_not_listed() -> None:
 
 
 async def test_a_secret_may_name_a_program_that_is_listed() -> None:
-    rules = Rules(policy=Policy(files=None, programs=frozenset({Command("aws")})))
+    rules = Rules(policy=Trust(files=None, programs=frozenset({Command("aws")})))
 
     await access(SECRET, rules, secret(config(**exec_user("aws"))))
 
