@@ -4,13 +4,15 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from enum import IntEnum
 
+import orjson
+
 from jobferry import log
 from jobferry.core import marks
 from jobferry.core.marks import Standing
 from jobferry.core.steps import CreateMirror, DeleteMirror, EditMirror, Record, WriteStatus
 from jobferry.errors import Error
 from jobferry.kinds import job
-from jobferry.kube import errors
+from jobferry.kube import calls, errors
 from jobferry.kube.client import Client
 from jobferry.kube.events import Tell
 from jobferry.kube.items import Key
@@ -66,7 +68,7 @@ class Actor:
     def __init__(
         self,
         hub: Client,
-        absorb: Callable[[Obj], None],
+        absorb: Callable[[Obj | bytes], None],
         workers: Workers,
         requests: int,
         record: Tell,
@@ -90,19 +92,18 @@ class Actor:
         self._absorb(obj)
         return obj
 
-    async def record(self, hub: Obj, step: Record) -> Obj:
+    async def record(self, hub: Obj, step: Record) -> None:
         """Write a placement."""
-        answer = await self._patch_hub(hub, step.patch, Priority.PLACEMENT)
+        await self._patch_hub(hub, step.patch, Priority.PLACEMENT)
         workers = ", ".join(shard.worker for shard in step.placement.shards)
         attempt = step.placement.attempt
         again = f", attempt {attempt}: {step.why}" if step.why else ""
-        self._record(answer, "Normal", "Placed", f"Placed on worker {workers}{again}")
-        return answer
+        self._record(hub, "Normal", "Placed", f"Placed on worker {workers}{again}")
 
-    async def write_status(self, hub: Obj, step: WriteStatus) -> Obj:
+    async def write_status(self, hub: Obj, step: WriteStatus) -> None:
         """Write the status of a workload."""
         priority = Priority.FINAL_STATUS if step.end else Priority.STATUS
-        return await self._patch_hub(hub, step.patch, priority)
+        await self._patch_hub(hub, step.patch, priority)
 
     async def create(self, step: CreateMirror, on_send: Callable[[], None]) -> None:
         """Create a mirror; raises `Refused` where the worker will not have it.
@@ -140,7 +141,7 @@ class Actor:
                 raise NotForwarded(
                     f"Worker {step.worker} refused the change: {error}"
                 ) from error
-        _mirrors(link).absorb(answer)
+        _mirrors(link).absorb(meta["namespace"], answer)
 
     async def delete(self, step: DeleteMirror) -> None:
         """Delete a mirror, and no other object that may bear its name by now."""
@@ -174,20 +175,20 @@ class Actor:
                 if known is not None:
                     mirrors.absorb_absence(key, known.uid)
             else:
-                mirrors.absorb(found)
+                mirrors.absorb(key.namespace, found)
 
-    async def _patch_hub(self, hub: Obj, patch: Obj, priority: Priority) -> Obj:
+    async def _patch_hub(self, hub: Obj, patch: Obj, priority: Priority) -> None:
         """Write the status of a workload; raises `NotTaken` where that does not help to try again."""
         meta = hub["metadata"]
+        call = calls.patch(
+            JOBS, meta["name"], patch, namespace=meta["namespace"], subresource="status"
+        )
         async with self._turn(self._inflight, priority):
             try:
-                answer = await self.hub.patch(
-                    JOBS, meta["name"], patch, namespace=meta["namespace"], subresource="status"
-                )
+                answer = await self.hub.send(call)
             except FINAL as error:
                 raise NotTaken(f"The hub refused its status: {error.words}") from error
-        self._absorb(answer)
-        return answer
+        self._absorb(answer.body)
 
     async def _create(self, link: Link, sent: Obj) -> Obj:
         """Create a mirror, and its namespace first if that is missing and ours to make."""
@@ -208,7 +209,8 @@ class Actor:
     async def _post(self, link: Link, sent: Obj) -> Obj:
         self._check()
         try:
-            answer = await _client(link).create(JOBS, sent, field_validation="Strict")
+            call = calls.create(JOBS, sent, field_validation="Strict")
+            answer = await _client(link).send(call)
         except FINAL as error:
             # Forbidden is also what a quota is exceeded with: that may be for this workload only.
             is_closed = NO_RIGHT in str(error)
@@ -218,8 +220,9 @@ class Actor:
             if "failed calling webhook" not in str(error):
                 raise
             raise Refused(str(error)) from error
-        _mirrors(link).absorb(answer)
-        return answer
+        _mirrors(link).absorb(sent["metadata"]["namespace"], answer.body)
+        made: Obj = orjson.loads(answer.body)
+        return made
 
     async def _create_namespace(self, link: Link, name: str) -> None:
         self._check()
@@ -239,7 +242,7 @@ class Actor:
         if verdict.standing is Standing.FOREIGN:
             raise Refused(f"its name is taken by an object of others: {verdict.reason}")
         # Ours: of this attempt, or of one before it, which the next look at the caches removes.
-        _mirrors(link).absorb(found)
+        _mirrors(link).absorb(meta["namespace"], found)
         is_as_sent = verdict.standing is Standing.CURRENT and _generation(found) == _generation(
             sent
         )

@@ -16,6 +16,7 @@ from jobferry.dispatch.reconciler import Reconciler
 from jobferry.dispatch.views import Holders, Views
 from jobferry.kube.cache import Change
 from jobferry.kube.client import Client, Reach
+from jobferry.kube.decoded import Decoded
 from jobferry.kube.events import Tell
 from jobferry.kube.heartbeat import Heartbeat, Hooks
 from jobferry.kube.items import Item, Key
@@ -76,7 +77,8 @@ class Dispatcher:
         self._queue = WorkQueue[Key](hub.clock)
         self.jobs = follow_jobs(hub, options.claims)
         self.jobs.listen(self._on_job)
-        self._admitting = Admitting(hub.clock, self._queue.add)
+        decoded = Decoded()
+        self._admitting = Admitting(hub.clock, self._queue.add, decoded)
         self.workers = Workers(
             hub,
             origin=options.origin,
@@ -107,6 +109,7 @@ class Dispatcher:
             holders=Holders(),
             admitting=self._admitting,
             memory=Memory(hub.clock.monotonic),
+            decoded=decoded,
         )
         absorb, requests = self.jobs.absorb, options.requests
         actor = Actor(hub, absorb, self.workers, requests, record, may_act=is_leading)

@@ -12,6 +12,7 @@ from jobferry.dispatch.jobs import JobHead
 from jobferry.dispatch.memory import Memory
 from jobferry.dispatch.queues import Queues
 from jobferry.kube.cache import Change
+from jobferry.kube.decoded import Decoded
 from jobferry.kube.hearing import Hearing
 from jobferry.kube.informer import Informer
 from jobferry.kube.items import Item, Key
@@ -88,6 +89,7 @@ class Views:
     holders: Holders
     admitting: Admitting
     memory: Memory
+    decoded: Decoded
 
     def of(self, known: Known) -> View:
         """Return all that is known of a workload."""
@@ -101,7 +103,7 @@ class Views:
         return View(
             namespace=key.namespace,
             name=key.name,
-            hub=times.made_on_our_clock(item.object(), self.hub.skew) if item else None,
+            hub=times.made_on_our_clock(self.decoded(item), self.hub.skew) if item else None,
             unclaimed=unclaimed,
             is_live=known.is_live,
             mirrors=self._mirrors(key),
@@ -142,7 +144,7 @@ class Views:
                 name = view.mirror_name(key.name, seen, self.origin)
                 item = link.connection.mirrors.get(Key(key.namespace, name))
                 if item is not None:
-                    found[worker] = times.on_our_clock(item.object(), link.hearing.skew)
+                    found[worker] = times.on_our_clock(self.decoded(item), link.hearing.skew)
         return found
 
 
