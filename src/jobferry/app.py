@@ -130,6 +130,7 @@ async def dispatch(
             ),
             requests=settings.requests_in_flight,
             passes=settings.passes,
+            tells_all_placements=settings.placed_events == "all",
             lost_after=settings.worker_lost_after,
             kubeconfigs=_rules(settings, trusted),
             reach=reach,

@@ -74,6 +74,7 @@ class Actor:
         record: Tell,
         *,
         may_act: Callable[[], bool],
+        tells_all_placements: bool = False,
     ) -> None:
         self.hub = hub
         self._absorb = absorb
@@ -81,6 +82,7 @@ class Actor:
         self._inflight = Inflight(requests)
         self._record = record
         self._may_act = may_act
+        self._tells_all_placements = tells_all_placements
 
     async def look(self, key: Key) -> Obj | None:
         """Read a workload from the hub's API server; None: it is gone."""
@@ -93,8 +95,10 @@ class Actor:
         return obj
 
     async def record(self, hub: Obj, step: Record) -> None:
-        """Write a placement."""
+        """Write a placement; of the first one nothing but the object itself tells, unless that is wanted."""
         await self._patch_hub(hub, step.patch, Priority.PLACEMENT)
+        if not (step.why or self._tells_all_placements):
+            return
         workers = ", ".join(shard.worker for shard in step.placement.shards)
         attempt = step.placement.attempt
         again = f", attempt {attempt}: {step.why}" if step.why else ""
@@ -123,7 +127,7 @@ class Actor:
         if why := _difference(sent, answer):
             await self.delete(DeleteMirror(step.worker, answer, f"its worker {why}"))
             raise Refused(f"it {why}")
-        _log.info("Mirror is there", worker=step.worker, mirror=meta["name"])
+        _log.debug("Mirror is there", worker=step.worker, mirror=meta["name"])
 
     async def edit(self, step: EditMirror) -> None:
         """Forward a change to a mirror."""

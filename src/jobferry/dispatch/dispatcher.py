@@ -27,7 +27,7 @@ from jobferry.runtime.reconcile import Loop
 from jobferry.runtime.workqueue import WorkQueue
 from jobferry.workers.caretaker import Load
 from jobferry.workers.link import Link
-from jobferry.workers.mirrors import MirrorHead
+from jobferry.workers.mirrors import MirrorHead, says_nothing
 from jobferry.workers.registry import Workers
 from jobferry.workers.source import STRICT, Rules
 
@@ -51,6 +51,9 @@ class Options:
     claims: Claims
     requests: int = 8
     passes: int = 64
+    tells_all_placements: bool = False
+    """Whether an Event tells of a workload's first placement, too."""
+
     lost_after: Seconds = 900.0
     kubeconfigs: Rules = STRICT
     reach: Reach = HttpTransport
@@ -111,8 +114,15 @@ class Dispatcher:
             memory=Memory(hub.clock.monotonic),
             decoded=decoded,
         )
-        absorb, requests = self.jobs.absorb, options.requests
-        actor = Actor(hub, absorb, self.workers, requests, record, may_act=is_leading)
+        actor = Actor(
+            hub,
+            self.jobs.absorb,
+            self.workers,
+            options.requests,
+            record,
+            may_act=is_leading,
+            tells_all_placements=options.tells_all_placements,
+        )
         reconciler = Reconciler(self._views, actor, self._queue, self.meters, record=record)
         self._loop = self._looping(reconciler, options.passes)
 
@@ -181,7 +191,7 @@ class Dispatcher:
 
     def _on_mirror(self, worker: str, change: Change[MirrorHead]) -> None:
         self._views.holders.note(worker, change)
-        if not self._is_acting:
+        if not self._is_acting or says_nothing(change):
             return
         key = change.item.head.workload
         # People wait for an end; what happens on the way there may pile up and be told in one.

@@ -6,7 +6,7 @@ from typing import Any
 from jobferry.kube.items import Item
 from jobferry.objects import Obj
 
-MOST_BYTES = 2_000_000
+MOST_BYTES = 1_000_000
 """Of JSON: as dicts, objects take about five times as much."""
 
 
