@@ -223,9 +223,7 @@ class Settings:
     )
     passes: int = setting(64, _NUMBER, "How many workloads are worked on at a time.")
     placed_events: str = setting(
-        "moves",
-        _one_of("moves", "all"),
-        "Which placements Events tell of: moves alone, or all.",
+        "moves", _one_of("moves", "all"), "Which placements an Event tells of: moves, or all."
     )
     listen: Address | None = setting(
         None, _ADDRESS, "Where metrics and health are served. If empty, nowhere."
