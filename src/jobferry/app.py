@@ -1,6 +1,7 @@
 """The composition root: who is built from what, and what is checked before it runs."""
 
 import asyncio
+import gc
 import os
 import secrets
 import socket
@@ -51,6 +52,7 @@ def run(
     install_crds: bool,
 ) -> None:
     """Run a dispatcher until it is stopped."""
+    _relax_collector()
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(
             until_told(
@@ -63,6 +65,12 @@ def run(
                 )
             )
         )
+
+
+def _relax_collector() -> None:
+    """Look for garbage in cycles seldom: objects from JSON have none, and what was imported stays."""
+    gc.freeze()
+    gc.set_threshold(10_000)
 
 
 async def dispatch_by_kubeconfig(

@@ -74,7 +74,7 @@ def _clean_up(view: View) -> Step:
             continue
         why = "its workload is gone from the hub"
         if view.buried and uid == view.buried:
-            return DeleteMirror(worker, obj, why)
+            return DeleteMirror(worker, obj, why, is_routine=True)
         return _delete(view, worker, obj, why)
     return _leave_alone(left) if left else Rest("it is gone")
 

@@ -1,7 +1,7 @@
 """Carries out the steps that the core decides on: each is one request, and its answer goes into the cache."""
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from enum import IntEnum
 
 import orjson
@@ -116,7 +116,8 @@ class Actor:
         """
         link = self._link(step.worker)
         sent, meta = step.obj, step.obj["metadata"]
-        async with self._turn(link.inflight, Priority.CREATE):
+        async with link.inflight.slot(Priority.CREATE):
+            self._check()
             if link.hearing.is_shut:
                 raise link.hearing.unheard()
             on_send()
@@ -132,7 +133,8 @@ class Actor:
     async def edit(self, step: EditMirror) -> None:
         """Forward a change to a mirror."""
         link, meta = self._link(step.worker), step.obj["metadata"]
-        async with self._turn(link.inflight, Priority.CREATE):
+        async with link.inflight.slot(Priority.CREATE):
+            self._check()
             body = {
                 **step.patch,
                 "metadata": {**step.patch.get("metadata", {}), "uid": meta["uid"]},
@@ -152,7 +154,8 @@ class Actor:
         link, meta = self._link(step.worker), step.obj["metadata"]
         key = Key(meta["namespace"], meta["name"])
         try:
-            async with self._turn(link.inflight, Priority.CREATE):
+            async with link.inflight.slot(Priority.CREATE):
+                self._check()
                 answer = await _client(link).delete(
                     JOBS,
                     key.name,
@@ -165,7 +168,8 @@ class Actor:
             await self.look_at_mirror(step.worker, key)  # gone, or another by now
         else:
             _mirrors(link).absorb_deletion(key, answer)
-            _log.info("Mirror deleted", worker=step.worker, mirror=key.name, why=step.why)
+            write = _log.debug if step.is_routine else _log.info
+            write("Mirror deleted", worker=step.worker, mirror=key.name, why=step.why)
 
     async def look_at_mirror(self, worker: str, key: Key) -> None:
         """Read what a worker has in the place of a mirror, ahead of the watch."""
@@ -187,7 +191,8 @@ class Actor:
         call = calls.patch(
             JOBS, meta["name"], patch, namespace=meta["namespace"], subresource="status"
         )
-        async with self._turn(self._inflight, priority):
+        async with self._inflight.slot(priority):
+            self._check()
             try:
                 answer = await self.hub.send(call)
             except FINAL as error:
@@ -252,15 +257,11 @@ class Actor:
         )
         return found if is_as_sent else sent  # what was made of another is not to be compared
 
-    @asynccontextmanager
-    async def _turn(self, inflight: Inflight, priority: Priority) -> AsyncIterator[None]:
-        """Hold a slot for writing during the block."""
-        async with inflight.slot(priority):
-            self._check()  # only now: it may have been a long wait
-            yield
-
     def _check(self) -> None:
-        """Raise `Deposed` if it is not for us to write any more; asked right before each write."""
+        """Raise `Deposed` if it is not for us to write any more; asked right before each write.
+
+        Whoever waits for a slot asks then, not before: it may have been a long wait.
+        """
         if not self._may_act():
             raise Deposed("it is not for us to write any more")
 

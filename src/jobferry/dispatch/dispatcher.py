@@ -164,7 +164,8 @@ class Dispatcher:
         self._views.memory.doubt_all()
         try:
             self.workers.look_at_all()
-            self._look_at_all()
+            self._look_at_unfinished()
+            self._look_at_all_mirrors()
             async with supervise.tasks("acting", clock=self._clock) as tasks:
                 tasks.start("queue statuses", self._queue_statuses.run)
                 await self._loop.run()
@@ -186,13 +187,17 @@ class Dispatcher:
         self.meters.see(change)
 
     def _on_queue(self, change: Change[QueueHead]) -> None:
-        if is_news(change):
-            self._look_at_all()
+        if self._is_acting and is_news(change):
+            self._look_at_unfinished()
+            if self.queues.concerns_finished(change):
+                self._look_at_all_mirrors()
 
     def _on_mirror(self, worker: str, change: Change[MirrorHead]) -> None:
         self._views.holders.note(worker, change)
         if not self._is_acting or says_nothing(change):
             return
+        if change.before is None and self._views.is_settled(worker, change.item):
+            return  # its worker has told of all of them, as it does when it is back
         key = change.item.head.workload
         # People wait for an end; what happens on the way there may pile up and be told in one.
         has_ended = change.after is not None and change.after.head.status.has_ended
@@ -237,11 +242,13 @@ class Dispatcher:
         found = (self.jobs.get(key) for key in views.memory.refused_ones())
         return [item for item in found if item is not None and not views.holders.of(item.key)]
 
-    def _look_at_all(self) -> None:
-        if not self._is_acting:
-            return
+    def _look_at_unfinished(self) -> None:
+        """Look at all Jobs but those that have ended: of these, at most their mirrors are to be seen to."""
         for item in self.jobs:
-            self._queue.add(item.key)
+            if not (item.head.status.has_ended and self._views.claims.has(item.head)):
+                self._queue.add(item.key)
+
+    def _look_at_all_mirrors(self) -> None:
         for link in self.workers.links():
             self._look_at_mirrors(link)
 
@@ -255,8 +262,11 @@ class Dispatcher:
 
     def _look_at_mirrors(self, link: Link | None) -> None:
         """See to what is on a worker: nobody else will, if its Job went or moved while we were away."""
-        for mirror in link.connection.mirrors if link and link.connection else ():
-            self._queue.add(mirror.head.workload)
+        if link is None or link.connection is None:
+            return
+        for mirror in link.connection.mirrors:
+            if not self._views.is_settled(link.name, mirror):
+                self._queue.add(mirror.head.workload)
 
 
 def _is_edited(change: Change[JobHead]) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from jobferry.clock import Clock
-from jobferry.core import times, view
+from jobferry.core import marks, times, view
 from jobferry.core.view import Policy, View
 from jobferry.dispatch.admitting import Admitting
 from jobferry.dispatch.claims import Claims
@@ -133,6 +133,29 @@ class Views:
         """Return the Job of that name if it is not ours, though it looks as if it were meant to be."""
         item = self.jobs.get(key)
         return None if item is None or self.claims.has(item.head) else item.head
+
+    def is_settled(self, worker: str, mirror: Item[MirrorHead]) -> bool:
+        """Tell, by heads alone, whether nothing is to be done about a mirror, however its worker fares.
+
+        It is so for most: their workloads have ended, as they have, and both stay until somebody deletes one.
+        """
+        key, meta = mirror.head.workload, mirror.head.metadata
+        item, seen = self.jobs.get(key), self.workers.views().get(worker)
+        if item is None or not self.claims.has(item.head):
+            return False
+        placed, has_ended = item.head.placed, item.head.status.has_ended
+        return (
+            has_ended
+            and mirror.head.status.has_ended
+            and not (item.head.metadata.deletion_timestamp or meta.deletion_timestamp)
+            and placed is not None
+            and meta.labels.get(marks.HUB_UID) == item.uid
+            and meta.labels.get(marks.ATTEMPT) == str(placed.attempt)
+            and item.head.workers == [worker] == [*self.holders.of(key)]
+            and seen is not None
+            and not seen.is_being_removed
+            and self._policy(item).keep_finished is None
+        )
 
     def _mirrors(self, key: Key) -> dict[str, Obj]:
         found = {}
