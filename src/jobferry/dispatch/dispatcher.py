@@ -114,8 +114,13 @@ class Dispatcher:
             memory=Memory(hub.clock.monotonic),
             decoded=decoded,
         )
-        actor = Actor(
-            hub,
+        actor = self._actor(options, record, is_leading)
+        reconciler = Reconciler(self._views, actor, self._queue, self.meters, record=record)
+        self._loop = self._looping(reconciler, options.passes)
+
+    def _actor(self, options: Options, record: Tell, is_leading: Callable[[], bool]) -> Actor:
+        return Actor(
+            self._hub,
             self.jobs.absorb,
             self.workers,
             options.requests,
@@ -123,8 +128,6 @@ class Dispatcher:
             may_act=is_leading,
             tells_all_placements=options.tells_all_placements,
         )
-        reconciler = Reconciler(self._views, actor, self._queue, self.meters, record=record)
-        self._loop = self._looping(reconciler, options.passes)
 
     def _looping(self, reconciler: Reconciler, passes: int) -> Loop[Key]:
         return Loop(

@@ -105,7 +105,7 @@ async def test_who_may_not_write_on_a_queue_logs_it_and_goes_on(
     assert "may not be written" in caplog.text
 
 
-KEEPS = {"finishedMirrors": {"keepSeconds": 0}}
+KEEPS: Any = {"finishedMirrors": {"keepSeconds": 0}}
 BAD = {"workers": {"selector": {"matchLabels": {"no such label!": "x"}}}}
 
 
