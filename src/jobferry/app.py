@@ -13,7 +13,7 @@ from pathlib import Path
 from jobferry import log
 from jobferry.clock import SystemClock
 from jobferry.core.bounds import Bounds
-from jobferry.dispatch import hub_checks, manifests, serve
+from jobferry.dispatch import hub_checks, manifests, process, serve
 from jobferry.dispatch.claims import Claims
 from jobferry.dispatch.dispatcher import Dispatcher, Options
 from jobferry.dispatch.meters import Meters
@@ -83,6 +83,7 @@ async def dispatch_by_kubeconfig(
 ) -> None:
     """Dispatch the Jobs of the hub that a kubeconfig names, after it was checked and prepared as asked."""
     meters = Meters(CLOCK)
+    process.measure(meters.registry)
     access, path = _hub_access(kubeconfig, context), _kubeconfig_path(kubeconfig)
     for each in workers.values():
         _kubeconfig(kubeconfig).access(
