@@ -1,6 +1,7 @@
 """The composition root: who is built from what, and what is checked before it runs."""
 
 import asyncio
+import gc
 import os
 import secrets
 import socket
@@ -12,7 +13,7 @@ from pathlib import Path
 from jobferry import log
 from jobferry.clock import SystemClock
 from jobferry.core.bounds import Bounds
-from jobferry.dispatch import hub_checks, manifests, serve
+from jobferry.dispatch import hub_checks, manifests, process, serve
 from jobferry.dispatch.claims import Claims
 from jobferry.dispatch.dispatcher import Dispatcher, Options
 from jobferry.dispatch.meters import Meters
@@ -51,6 +52,7 @@ def run(
     install_crds: bool,
 ) -> None:
     """Run a dispatcher until it is stopped."""
+    _relax_collector()
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(
             until_told(
@@ -65,6 +67,12 @@ def run(
         )
 
 
+def _relax_collector() -> None:
+    """Look for garbage in cycles seldom: objects from JSON have none, and what was imported stays."""
+    gc.freeze()
+    gc.set_threshold(10_000)
+
+
 async def dispatch_by_kubeconfig(
     settings: Settings,
     *,
@@ -75,6 +83,7 @@ async def dispatch_by_kubeconfig(
 ) -> None:
     """Dispatch the Jobs of the hub that a kubeconfig names, after it was checked and prepared as asked."""
     meters = Meters(CLOCK)
+    process.measure(meters.registry)
     access, path = _hub_access(kubeconfig, context), _kubeconfig_path(kubeconfig)
     for each in workers.values():
         _kubeconfig(kubeconfig).access(
@@ -130,6 +139,7 @@ async def dispatch(
             ),
             requests=settings.requests_in_flight,
             passes=settings.passes,
+            tells_all_placements=settings.placed_events == "all",
             lost_after=settings.worker_lost_after,
             kubeconfigs=_rules(settings, trusted),
             reach=reach,

@@ -183,9 +183,7 @@ class Lease:
         "One that could not renew the Lease for so many seconds stops. Must be less than the duration.",
     )
     retry: Seconds = setting(
-        2.0,
-        _SECONDS,
-        "The Lease is renewed every so many seconds. At most half of the deadline.",
+        2.0, _SECONDS, "The Lease is renewed every so many seconds: at most half the deadline."
     )
 
 
@@ -224,6 +222,9 @@ class Settings:
         8, _NUMBER, "How many requests one cluster is sent at a time, watches apart."
     )
     passes: int = setting(64, _NUMBER, "How many workloads are worked on at a time.")
+    placed_events: str = setting(
+        "moves", _one_of("moves", "all"), "Which placements an Event tells of: moves, or all."
+    )
     listen: Address | None = setting(
         None, _ADDRESS, "Where metrics and health are served. If empty, nowhere."
     )

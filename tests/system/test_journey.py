@@ -9,6 +9,7 @@ from jobferry.kube.resources import JOBS
 from jobferry.objects import Obj
 from tests.system.fleet import DISPATCHER, WORKER, Fleet
 from tests.system.jobs import FOREVER, complete, condition, ended, failed, holds, job, runs
+from tests.system.lab import Lab
 from tests.system.world import World
 
 pytestmark = pytest.mark.fleet
@@ -148,10 +149,24 @@ async def test_what_tools_keep_on_a_job_stays_on_the_hub_and_the_rest_travels(
     assert "kubectl.kubernetes.io/last-applied-configuration" not in metadata["annotations"]
 
 
-async def test_people_are_told_where_a_job_was_placed(world: World) -> None:
-    await world.submit(job("a"))
+async def test_of_its_first_placement_a_job_tells_itself(world: World) -> None:
+    await world.run(job("a"), complete)
 
-    assert await world.event("a", "Placed") == f"Placed on worker {await world.where('a')}"
+    # As `kubectl describe` shows it, beginning with its attempt and its worker.
+    noted = (await world.until("a", complete))["metadata"]["annotations"][
+        "jobferry.io/placement"
+    ]
+    assert f'"attempt":1,"shards":[{{"worker":"{await world.where("a")}"' in noted
+    assert await world.reasons("a") == set()
+
+
+async def test_people_can_be_told_where_each_job_was_placed(lab: Lab) -> None:
+    world = lab.world
+    await lab.add_workers()
+    async with lab.dispatcher(placed_events="all"):
+        await world.submit(job("a"))
+
+        assert await world.event("a", "Placed") == f"Placed on worker {await world.where('a')}"
 
 
 async def test_fifty_jobs_at_once_all_complete(world: World) -> None:

@@ -35,14 +35,17 @@ class Base:
         Pods that have ended but are not counted yet are earned, too. Indexes beyond the completions of
         the Job (it may have been scaled down) are forgotten, as the Job controller does.
         """
-        limit = int(spec.get("completions") or 0) if is_indexed(spec) else 0
+        failures = self.failed + count(status, "failed") + uncounted(status, "failed")
+        if not is_indexed(spec):
+            succeeded = count(status, "succeeded") + uncounted(status, "succeeded")
+            return Base(self.succeeded + succeeded, failures, seconds=self.seconds)
+        limit = int(spec.get("completions") or 0)
         completed = self.completed_indexes | read_indexes(status, "completedIndexes")
         failed = self.failed_indexes | read_indexes(status, "failedIndexes")
         completed = completed.clip(limit)
-        succeeded = count(status, "succeeded") + uncounted(status, "succeeded")
         return Base(
-            succeeded=len(completed) if is_indexed(spec) else self.succeeded + succeeded,
-            failed=self.failed + count(status, "failed") + uncounted(status, "failed"),
+            succeeded=len(completed),
+            failed=failures,
             completed_indexes=completed,
             failed_indexes=failed.clip(limit) - completed,
             seconds=self.seconds,

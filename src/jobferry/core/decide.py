@@ -48,15 +48,18 @@ def _next(view: View, kind: Kind) -> Step:
     placed = placement.read(hub)
     is_finished = kind.finish(hub) is not None
     known = placed or placement.vouched(hub)
-    if not is_finished and (found := adopt(view, kind, hub, known)):
+    mirror = _current(view, hub, placed) if placed else None
+    # One that counts and can be seen leaves nothing to be found.
+    is_sought = not is_finished and not (placed and mirror and _is_up(view, placed))
+    if is_sought and (found := adopt(view, kind, hub, known)):
         return found
-    if stale := _stale(view, hub, placed):
+    if stale := _stale(view, hub, placed, mirror):
         return stale
     if is_finished:
         return _finished(view, kind, hub)
     if placed is None:
         return _unplaced(view, kind, hub)
-    return _placed(view, kind, hub, placed)
+    return _placed(view, kind, hub, placed, mirror)
 
 
 def _clean_up(view: View) -> Step:
@@ -71,7 +74,7 @@ def _clean_up(view: View) -> Step:
             continue
         why = "its workload is gone from the hub"
         if view.buried and uid == view.buried:
-            return DeleteMirror(worker, obj, why)
+            return DeleteMirror(worker, obj, why, is_routine=True)
         return _delete(view, worker, obj, why)
     return _leave_alone(left) if left else Rest("it is gone")
 
@@ -94,11 +97,11 @@ def _is_ours(view: View, worker: str, obj: Obj) -> bool:
     return expected.judge(obj).standing is Standing.CURRENT
 
 
-def _stale(view: View, hub: Obj, placed: Placement | None) -> Step | None:
+def _stale(view: View, hub: Obj, placed: Placement | None, current: Obj | None) -> Step | None:
     """Find a mirror of an earlier workload of this name, or of an earlier attempt."""
     wanted = {shard.worker for shard in placed.shards} if placed else set()
     for worker, obj in view.mirrors.items():
-        if not _can_delete(view, worker, obj):
+        if obj is current or not _can_delete(view, worker, obj):
             continue
         verdict = _judge(view, hub, placed, worker, obj)
         if verdict.standing is Standing.STALE:
@@ -167,10 +170,9 @@ def _unplaced(view: View, kind: Kind, hub: Obj) -> Step:
     return place(view, kind, hub)
 
 
-def _placed(view: View, kind: Kind, hub: Obj, placed: Placement) -> Step:
+def _placed(view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj | None) -> Step:
     shard = placed.shards[0]
     worker = view.workers.get(shard.worker)
-    mirror = _current(view, hub, placed)
     if worker is None:
         why = f"there is no Worker {shard.worker} any more"
         return move(view, kind, hub, placed, mirror, why=why)
@@ -200,6 +202,12 @@ def _current(view: View, hub: Obj, placed: Placement) -> Obj | None:
         return None
     verdict = _judge(view, hub, placed, worker, mirror)
     return mirror if verdict.standing is Standing.CURRENT else None
+
+
+def _is_up(view: View, placed: Placement) -> bool:
+    """Tell whether the worker of a placement answers."""
+    worker = view.workers.get(placed.shards[0].worker)
+    return worker is not None and worker.is_up
 
 
 def _wait_or_move(

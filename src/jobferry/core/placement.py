@@ -102,6 +102,7 @@ def vouched(obj: Obj) -> Placement | None:
     return told(obj["metadata"]["uid"], str(condition.get("message")))
 
 
+@lru_cache(maxsize=4096)  # the same few lines are read again and again while a Job runs
 def told(uid: str, message: str) -> Placement | None:
     """Return the placement of the object of that UID whose condition says this; None: it tells of none."""
     try:
@@ -123,7 +124,6 @@ def last_attempt(obj: Obj) -> int:
     return known.attempt if known else 0
 
 
-@lru_cache(maxsize=4096)  # the same few lines are read again and again while a Job runs
 def _told(uid: str, message: str) -> Placement | None:
     """Read what `str` made of a placement, or of something like it."""
     attempt = _ATTEMPT.match(message)

@@ -66,6 +66,9 @@ class DeleteMirror:
     only_as_seen: bool = False
     """Whether it is to stay if it has changed since."""
 
+    is_routine: bool = False
+    """Whether nobody will ask why: its workload was seen to be deleted."""
+
 
 @dataclass(frozen=True, slots=True)
 class Notice:

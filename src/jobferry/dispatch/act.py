@@ -1,8 +1,10 @@
 """Carries out the steps that the core decides on: each is one request, and its answer goes into the cache."""
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from enum import IntEnum
+
+import orjson
 
 from jobferry import log
 from jobferry.core import marks
@@ -10,7 +12,7 @@ from jobferry.core.marks import Standing
 from jobferry.core.steps import CreateMirror, DeleteMirror, EditMirror, Record, WriteStatus
 from jobferry.errors import Error
 from jobferry.kinds import job
-from jobferry.kube import errors
+from jobferry.kube import calls, errors
 from jobferry.kube.client import Client
 from jobferry.kube.events import Tell
 from jobferry.kube.items import Key
@@ -76,12 +78,13 @@ class Actor:
     def __init__(
         self,
         hub: Client,
-        absorb: Callable[[Obj], None],
+        absorb: Callable[[Obj | bytes], None],
         workers: Workers,
         requests: int,
         record: Tell,
         *,
         may_act: Callable[[], bool],
+        tells_all_placements: bool = False,
     ) -> None:
         self.hub = hub
         self._absorb = absorb
@@ -89,6 +92,7 @@ class Actor:
         self._inflight = Inflight(requests)
         self._record = record
         self._may_act = may_act
+        self._tells_all_placements = tells_all_placements
 
     async def look(self, key: Key) -> Obj | None:
         """Read a workload from the hub's API server; None: it is gone."""
@@ -100,19 +104,20 @@ class Actor:
         self._absorb(obj)
         return obj
 
-    async def record(self, hub: Obj, step: Record) -> Obj:
-        """Write a placement."""
-        answer = await self._patch_hub(hub, step.patch, Priority.PLACEMENT)
+    async def record(self, hub: Obj, step: Record) -> None:
+        """Write a placement; of the first one nothing but the object itself tells, unless that is wanted."""
+        await self._patch_hub(hub, step.patch, Priority.PLACEMENT)
+        if not (step.why or self._tells_all_placements):
+            return
         workers = ", ".join(shard.worker for shard in step.placement.shards)
         attempt = step.placement.attempt
         again = f", attempt {attempt}: {step.why}" if step.why else ""
-        self._record(answer, "Normal", "Placed", f"Placed on worker {workers}{again}")
-        return answer
+        self._record(hub, "Normal", "Placed", f"Placed on worker {workers}{again}")
 
-    async def write_status(self, hub: Obj, step: WriteStatus) -> Obj:
+    async def write_status(self, hub: Obj, step: WriteStatus) -> None:
         """Write the status of a workload."""
         priority = Priority.FINAL_STATUS if step.end else Priority.STATUS
-        return await self._patch_hub(hub, step.patch, priority)
+        await self._patch_hub(hub, step.patch, priority)
 
     async def create(self, step: CreateMirror, on_send: Callable[[], None]) -> None:
         """Create a mirror; raises `Refused` where the worker will not have it.
@@ -121,7 +126,8 @@ class Actor:
         """
         link = self._link(step.worker)
         sent, meta = step.obj, step.obj["metadata"]
-        async with self._turn(link.inflight, Priority.CREATE):
+        async with link.inflight.slot(Priority.CREATE):
+            self._check()
             if link.hearing.is_shut:
                 raise link.hearing.unheard()
             on_send()
@@ -132,12 +138,13 @@ class Actor:
         if why := _difference(sent, answer):
             await self.delete(DeleteMirror(step.worker, answer, f"its worker {why}"))
             raise Refused(f"it {why}")
-        _log.info("Mirror is there", worker=step.worker, mirror=meta["name"])
+        _log.debug("Mirror is there", worker=step.worker, mirror=meta["name"])
 
     async def edit(self, step: EditMirror) -> None:
         """Forward a change to a mirror."""
         link, meta = self._link(step.worker), step.obj["metadata"]
-        async with self._turn(link.inflight, Priority.CREATE):
+        async with link.inflight.slot(Priority.CREATE):
+            self._check()
             body = {
                 **step.patch,
                 "metadata": {**step.patch.get("metadata", {}), "uid": meta["uid"]},
@@ -150,14 +157,15 @@ class Actor:
                 raise NotForwarded(
                     f"Worker {step.worker} refused the change: {error}"
                 ) from error
-        _mirrors(link).absorb(answer)
+        _mirrors(link).absorb(meta["namespace"], answer)
 
     async def delete(self, step: DeleteMirror) -> None:
         """Delete a mirror, and no other object that may bear its name by now."""
         link, meta = self._link(step.worker), step.obj["metadata"]
         key = Key(meta["namespace"], meta["name"])
         try:
-            async with self._turn(link.inflight, Priority.CREATE):
+            async with link.inflight.slot(Priority.CREATE):
+                self._check()
                 answer = await _client(link).delete(
                     JOBS,
                     key.name,
@@ -170,7 +178,8 @@ class Actor:
             await self.look_at_mirror(step.worker, key)  # gone, or another by now
         else:
             _mirrors(link).absorb_deletion(key, answer)
-            _log.info("Mirror deleted", worker=step.worker, mirror=key.name, why=step.why)
+            write = _log.debug if step.is_routine else _log.info
+            write("Mirror deleted", worker=step.worker, mirror=key.name, why=step.why)
 
     async def look_at_mirror(self, worker: str, key: Key) -> Obj | None:
         """Read what a worker has in the place of a mirror, ahead of the watch; None: nothing."""
@@ -184,21 +193,22 @@ class Actor:
                 if known is not None:
                     mirrors.absorb_absence(key, known.uid)
                 return None
-        mirrors.absorb(found)
+        mirrors.absorb(key.namespace, found)
         return found
 
-    async def _patch_hub(self, hub: Obj, patch: Obj, priority: Priority) -> Obj:
+    async def _patch_hub(self, hub: Obj, patch: Obj, priority: Priority) -> None:
         """Write the status of a workload; raises `NotTaken` where that does not help to try again."""
         meta = hub["metadata"]
-        async with self._turn(self._inflight, priority):
+        call = calls.patch(
+            JOBS, meta["name"], patch, namespace=meta["namespace"], subresource="status"
+        )
+        async with self._inflight.slot(priority):
+            self._check()
             try:
-                answer = await self.hub.patch(
-                    JOBS, meta["name"], patch, namespace=meta["namespace"], subresource="status"
-                )
+                answer = await self.hub.send(call)
             except FINAL as error:
                 raise NotTaken(f"The hub refused its status: {error.words}") from error
-        self._absorb(answer)
-        return answer
+        self._absorb(answer.body)
 
     async def _create(self, link: Link, sent: Obj) -> Obj:
         """Create a mirror, and its namespace first if that is missing and ours to make."""
@@ -219,7 +229,8 @@ class Actor:
     async def _post(self, link: Link, sent: Obj) -> Obj:
         self._check()
         try:
-            answer = await _client(link).create(JOBS, sent, field_validation="Strict")
+            call = calls.create(JOBS, sent, field_validation="Strict")
+            answer = await _client(link).send(call)
         except FINAL as error:
             # Forbidden is also what a quota is exceeded with: that may be for this workload only.
             is_closed = NO_RIGHT in str(error)
@@ -229,8 +240,9 @@ class Actor:
             if "failed calling webhook" not in str(error):
                 raise
             raise Refused(str(error)) from error
-        _mirrors(link).absorb(answer)
-        return answer
+        _mirrors(link).absorb(sent["metadata"]["namespace"], answer.body)
+        made: Obj = orjson.loads(answer.body)
+        return made
 
     async def _create_namespace(self, link: Link, name: str) -> None:
         self._check()
@@ -252,21 +264,17 @@ class Actor:
         if verdict.standing is Standing.FOREIGN:
             raise Refused(f"its name is taken by an object of others: {verdict.reason}")
         # Ours: of this attempt, or of one before it, which the next look at the caches removes.
-        _mirrors(link).absorb(found)
+        _mirrors(link).absorb(meta["namespace"], found)
         is_as_sent = verdict.standing is Standing.CURRENT and _generation(found) == _generation(
             sent
         )
         return found if is_as_sent else sent  # what was made of another is not to be compared
 
-    @asynccontextmanager
-    async def _turn(self, inflight: Inflight, priority: Priority) -> AsyncIterator[None]:
-        """Hold a slot for writing during the block."""
-        async with inflight.slot(priority):
-            self._check()  # only now: it may have been a long wait
-            yield
-
     def _check(self) -> None:
-        """Raise `Deposed` if it is not for us to write any more; asked right before each write."""
+        """Raise `Deposed` if it is not for us to write any more; asked right before each write.
+
+        Whoever waits for a slot asks then, not before: it may have been a long wait.
+        """
         if not self._may_act():
             raise Deposed("it is not for us to write any more")
 

@@ -13,6 +13,7 @@ from jobferry.core.view import View
 from jobferry.dispatch.jobs import JobHead
 from jobferry.kinds import job
 from jobferry.kube.cache import Change
+from jobferry.kube.decoded import Decoded
 from jobferry.kube.items import Key
 
 SETTLE_WITHIN: Seconds = 3.0
@@ -30,9 +31,10 @@ class _Need(NamedTuple):
 class Admitting:
     """The account of one dispatcher; `look` is told of every workload that a pass concerns."""
 
-    def __init__(self, clock: Clock, look: Callable[[Key], None]) -> None:
+    def __init__(self, clock: Clock, look: Callable[[Key], None], decoded: Decoded) -> None:
         self._clock = clock
         self._look = look
+        self._decoded = decoded
         self._admission = Admission[Key]()
         self._needs: dict[Key, _Need] = {}
         self._workers: dict[str, view.Worker] = {}
@@ -87,7 +89,7 @@ class Admitting:
         generation, known = item.head.metadata.generation, self._needs.get(key)
         if known is None or (known.generation, known.worker) != (generation, worker):
             # Else its status is another, as most of the time.
-            need = _Need(generation, worker, amounts(job.demand(item.object())))
+            need = _Need(generation, worker, amounts(job.demand(self._decoded(item))))
             self._needs[key] = need
             self._admission.place(key, worker, need.demand)
             self._pass_soon()

@@ -17,6 +17,7 @@ from jobferry.dispatch.reconciler import Reconciler
 from jobferry.dispatch.views import Holders, Views
 from jobferry.kube.cache import Change
 from jobferry.kube.client import Client, Reach
+from jobferry.kube.decoded import Decoded
 from jobferry.kube.events import Tell
 from jobferry.kube.heartbeat import Heartbeat, Hooks
 from jobferry.kube.items import Item, Key
@@ -27,7 +28,7 @@ from jobferry.runtime.reconcile import Loop
 from jobferry.runtime.workqueue import WorkQueue
 from jobferry.workers.caretaker import Load
 from jobferry.workers.link import Link
-from jobferry.workers.mirrors import MirrorHead
+from jobferry.workers.mirrors import MirrorHead, says_nothing
 from jobferry.workers.registry import Workers
 from jobferry.workers.source import STRICT, Rules
 
@@ -51,6 +52,9 @@ class Options:
     claims: Claims
     requests: int = 8
     passes: int = 64
+    tells_all_placements: bool = False
+    """Whether an Event tells of a workload's first placement, too."""
+
     lost_after: Seconds = 900.0
     kubeconfigs: Rules = STRICT
     reach: Reach = HttpTransport
@@ -77,7 +81,8 @@ class Dispatcher:
         self._queue = WorkQueue[Key](hub.clock)
         self.jobs = follow_jobs(hub, options.claims)
         self.jobs.listen(self._on_job)
-        self._admitting = Admitting(hub.clock, self._queue.add)
+        decoded = Decoded()
+        self._admitting = Admitting(hub.clock, self._queue.add, decoded)
         self.workers = Workers(
             hub,
             origin=options.origin,
@@ -110,11 +115,22 @@ class Dispatcher:
             admitting=self._admitting,
             priorities=self._priorities,
             memory=Memory(hub.clock.monotonic),
+            decoded=decoded,
         )
-        absorb, requests = self.jobs.absorb, options.requests
-        actor = Actor(hub, absorb, self.workers, requests, record, may_act=is_leading)
+        actor = self._actor(options, record, is_leading)
         reconciler = Reconciler(self._views, actor, self._queue, self.meters, record=record)
         self._loop = self._looping(reconciler, options.passes)
+
+    def _actor(self, options: Options, record: Tell, is_leading: Callable[[], bool]) -> Actor:
+        return Actor(
+            self._hub,
+            self.jobs.absorb,
+            self.workers,
+            options.requests,
+            record,
+            may_act=is_leading,
+            tells_all_placements=options.tells_all_placements,
+        )
 
     def _looping(self, reconciler: Reconciler, passes: int) -> Loop[Key]:
         return Loop(
@@ -156,7 +172,8 @@ class Dispatcher:
         self._views.memory.doubt_all()
         try:
             self.workers.look_at_all()
-            self._look_at_all()
+            self._look_at_unfinished()
+            self._look_at_all_mirrors()
             async with supervise.tasks("acting", clock=self._clock) as tasks:
                 tasks.start("queue statuses", self._queue_statuses.run)
                 await self._loop.run()
@@ -178,13 +195,17 @@ class Dispatcher:
         self.meters.see(change)
 
     def _on_queue(self, change: Change[QueueHead]) -> None:
-        if is_news(change):
-            self._look_at_all()
+        if self._is_acting and is_news(change):
+            self._look_at_unfinished()
+            if self.queues.concerns_finished(change):
+                self._look_at_all_mirrors()
 
     def _on_mirror(self, worker: str, change: Change[MirrorHead]) -> None:
         self._views.holders.note(worker, change)
-        if not self._is_acting:
+        if not self._is_acting or says_nothing(change):
             return
+        if change.before is None and self._views.is_settled(worker, change.item):
+            return  # its worker has told of all of them, as it does when it is back
         key = change.item.head.workload
         # People wait for an end; what happens on the way there may pile up and be told in one.
         has_ended = change.after is not None and change.after.head.status.has_ended
@@ -229,11 +250,13 @@ class Dispatcher:
         found = (self.jobs.get(key) for key in views.memory.refused_ones())
         return [item for item in found if item is not None and not views.holders.of(item.key)]
 
-    def _look_at_all(self) -> None:
-        if not self._is_acting:
-            return
+    def _look_at_unfinished(self) -> None:
+        """Look at all Jobs but those that have ended: of these, at most their mirrors are to be seen to."""
         for item in self.jobs:
-            self._queue.add(item.key)
+            if not (item.head.status.has_ended and self._views.claims.has(item.head)):
+                self._queue.add(item.key)
+
+    def _look_at_all_mirrors(self) -> None:
         for link in self.workers.links():
             self._look_at_mirrors(link)
 
@@ -247,8 +270,11 @@ class Dispatcher:
 
     def _look_at_mirrors(self, link: Link | None) -> None:
         """See to what is on a worker: nobody else will, if its Job went or moved while we were away."""
-        for mirror in link.connection.mirrors if link and link.connection else ():
-            self._queue.add(mirror.head.workload)
+        if link is None or link.connection is None:
+            return
+        for mirror in link.connection.mirrors:
+            if not self._views.is_settled(link.name, mirror):
+                self._queue.add(mirror.head.workload)
 
 
 def _is_edited(change: Change[JobHead]) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 import msgspec
 
 from jobferry.core import placement
+from jobferry.core.placement import Placement
 from jobferry.kube.items import Head, Item
 from jobferry.workers.mirrors import Condition, Status
 
@@ -37,13 +38,18 @@ class JobHead(Head, frozen=True, gc=False):
     status: JobStatus = JobStatus()
 
     @property
-    def workers(self) -> list[str]:
-        """Where it was placed, as its condition vouches: an annotation may be anybody's."""
+    def placed(self) -> Placement | None:
+        """Its placement, as its condition vouches: an annotation may be anybody's."""
         for condition in self.status.conditions:
             if condition.type == placement.CONDITION and condition.status == "True":
-                placed = placement.told(self.metadata.uid, condition.message)
-                return [shard.worker for shard in placed.shards] if placed else []
-        return []
+                return placement.told(self.metadata.uid, condition.message)
+        return None
+
+    @property
+    def workers(self) -> list[str]:
+        """Where it was placed."""
+        placed = self.placed
+        return [shard.worker for shard in placed.shards] if placed else []
 
 
 def workers_of(item: Item[JobHead]) -> Iterable[str]:

@@ -6,6 +6,7 @@ import msgspec
 
 from jobferry.clock import Seconds
 from jobferry.core.view import Policy
+from jobferry.kube.cache import Change
 from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client
 from jobferry.kube.informer import Informer
@@ -122,6 +123,14 @@ class Queues:
         defaults = Policy(workers=(), lost_after=self._lost_after)
         return replace(self._last.get(_address(workload), defaults), workers=(), missing=why)
 
+    def concerns_finished(self, change: Change[QueueHead]) -> bool:
+        """Tell whether a change of a Queue may concern finished workloads: of these it says how long mirrors stay."""
+        was, now = change
+        if was is not None and now is not None and _keeping(was) == _keeping(now):
+            return False
+        known = [each.head.spec.finished_mirrors for each in (*self.objects, *change) if each]
+        return any(each.keep_seconds is not None for each in known)
+
     def _queue(self, workload: Metadata) -> Item[QueueHead] | str | None:
         """Find the queue by label, else by namespace; None: the default one, which uses all workers."""
         namespace = workload.namespace
@@ -155,6 +164,13 @@ class Queues:
             fails_deleted=spec.on_mirror_deleted == "Fail",
             moves_unstarted=spec.on_not_started.action == "Move",
         )
+
+
+def _keeping(queue: Item[QueueHead]) -> object:
+    """Return how long mirrors of finished workloads stay, of which workloads, and whether that makes sense."""
+    spec = queue.head.spec
+    who = spec.namespaces, spec.allow_other_namespaces
+    return spec.finished_mirrors, who, spec.workers.selector
 
 
 def _address(workload: Metadata) -> tuple[str, str]:

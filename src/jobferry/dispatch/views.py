@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from jobferry.clock import Clock
-from jobferry.core import times, view
+from jobferry.core import marks, times, view
 from jobferry.core.view import Policy, View
 from jobferry.dispatch.admitting import Admitting
 from jobferry.dispatch.claims import Claims
@@ -13,6 +13,7 @@ from jobferry.dispatch.memory import Memory
 from jobferry.dispatch.priorities import Priorities, Priority
 from jobferry.dispatch.queues import Queues
 from jobferry.kube.cache import Change
+from jobferry.kube.decoded import Decoded
 from jobferry.kube.hearing import Hearing
 from jobferry.kube.informer import Informer
 from jobferry.kube.items import Item, Key
@@ -90,6 +91,7 @@ class Views:
     admitting: Admitting
     priorities: Priorities
     memory: Memory
+    decoded: Decoded
 
     def of(self, known: Known) -> View:
         """Return all that is known of a workload."""
@@ -99,7 +101,7 @@ class Views:
             item = None
         if item is not None and not self.claims.has(item.head):
             unclaimed, item = _standing(item), None
-        hub = times.made_on_our_clock(item.object(), self.hub.skew) if item else None
+        hub = times.made_on_our_clock(self.decoded(item), self.hub.skew) if item else None
         policy = self._policy(item)
         priority = self.priorities.of(hub, policy) if hub else Priority()
         return View(
@@ -138,6 +140,29 @@ class Views:
         item = self.jobs.get(key)
         return None if item is None or self.claims.has(item.head) else item.head
 
+    def is_settled(self, worker: str, mirror: Item[MirrorHead]) -> bool:
+        """Tell, by heads alone, whether nothing is to be done about a mirror, however its worker fares.
+
+        It is so for most: their workloads have ended, as they have, and both stay until somebody deletes one.
+        """
+        key, meta = mirror.head.workload, mirror.head.metadata
+        item, seen = self.jobs.get(key), self.workers.views().get(worker)
+        if item is None or not self.claims.has(item.head):
+            return False
+        placed, has_ended = item.head.placed, item.head.status.has_ended
+        return (
+            has_ended
+            and mirror.head.status.has_ended
+            and not (item.head.metadata.deletion_timestamp or meta.deletion_timestamp)
+            and placed is not None
+            and meta.labels.get(marks.HUB_UID) == item.uid
+            and meta.labels.get(marks.ATTEMPT) == str(placed.attempt)
+            and item.head.workers == [worker] == [*self.holders.of(key)]
+            and seen is not None
+            and not seen.is_being_removed
+            and self._policy(item).keep_finished is None
+        )
+
     def _mirrors(self, key: Key) -> dict[str, Obj]:
         found = {}
         for worker in self.holders.of(key):
@@ -148,7 +173,7 @@ class Views:
                 name = view.mirror_name(key.name, seen, self.origin)
                 item = link.connection.mirrors.get(Key(key.namespace, name))
                 if item is not None:
-                    found[worker] = times.on_our_clock(item.object(), link.hearing.skew)
+                    found[worker] = times.on_our_clock(self.decoded(item), link.hearing.skew)
         return found
 
 

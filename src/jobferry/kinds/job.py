@@ -58,7 +58,8 @@ def priority_class(job: Obj) -> str:
 
 def mirror(hub_job: Obj, marks: Marks, base: Base) -> Obj:
     """Return the Job to create on a worker; the same for the same arguments, however often it is asked."""
-    return job_edits.note(marks.stamp(draft(hub_job, base)), hub_job, base)
+    made = draft(hub_job, base)
+    return job_edits.note(marks.stamp(made), hub_job, made)
 
 
 def wanted_status(hub_job: Obj, mirror: Obj, base: Base) -> Obj:

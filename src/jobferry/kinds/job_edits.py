@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -62,10 +63,10 @@ class Edits:
 NOTHING = Edits(None)
 
 
-def note(mirror: Obj, hub_job: Obj, base: Base) -> Obj:
-    """Return the mirror with a note of everything that is forwarded by creating it."""
+def note(mirror: Obj, hub_job: Obj, made: Obj) -> Obj:
+    """Return the mirror with a note of everything that is forwarded by creating it; `made` is its draft."""
     metadata = mirror["metadata"]
-    noted = _notes(hub_job, _traces(_fields(draft(hub_job, base))))
+    noted = _notes(hub_job, _traces(_fields(made)))
     annotations = {**metadata.get("annotations", {}), **noted}
     return {**mirror, "metadata": {**metadata, "annotations": annotations}}
 
@@ -126,14 +127,46 @@ def _is_untouched(hub_job: Obj, mirror: Obj) -> bool:
     """
     ours, theirs = hub_job["metadata"], mirror["metadata"]
     noted = (theirs.get("annotations") or {}).get(marks.HUB_GENERATION)
+    if theirs.get("generation") != 1 or noted != str(ours["generation"]):
+        return False
+    return all(
+        travelling(ours.get(member)) == travelling(theirs.get(member))
+        for member in ("labels", "annotations")
+    ) or _is_only_labelled(hub_job, mirror)
+
+
+def _is_only_labelled(hub_job: Obj, mirror: Obj) -> bool:
+    """Tell whether all is as forwarded but for labels and annotations that were added on the worker.
+
+    Kueue and Kyverno do that to every mirror: what takes another look at each is to be cheap.
+    """
+    forwarded, spec = _forwarded(mirror), mirror["spec"]
+    if forwarded is None:
+        return False
+    mutable = (*MUTABLE, "completions") if is_indexed(spec) else MUTABLE
+    ours = {path: trace for path, trace in forwarded.items() if path[0] == "metadata"}
     return (
-        theirs.get("generation") == 1
-        and noted == str(ours["generation"])
+        _traces(dict(_leaves((), {"metadata": _travelling(hub_job)}))) == ours
+        and all(("spec", key) in forwarded or spec.get(key) is None for key in mutable)
         and all(
-            travelling(ours.get(member)) == travelling(theirs.get(member))
-            for member in ("labels", "annotations")
+            path == TEMPLATE or _trace(_found(mirror, path)) == trace
+            for path, trace in forwarded.items()
         )
     )
+
+
+def _found(value: Any, path: Path) -> Any:
+    for step in path:
+        value = value.get(step) if isinstance(value, dict) else None
+    return value
+
+
+def _travelling(job: Obj) -> Obj:
+    metadata = job["metadata"]
+    return {
+        "labels": travelling(metadata.get("labels")),
+        "annotations": travelling(metadata.get("annotations")),
+    }
 
 
 def pointer(path: Path) -> str:
@@ -143,14 +176,11 @@ def pointer(path: Path) -> str:
 
 def _fields(job: Obj) -> Fields:
     """Return what may be edited and forwarded; of the rest of the pod template, one value for it all."""
-    metadata, spec = job["metadata"], job["spec"]
+    spec = job["spec"]
     mutable = (*MUTABLE, "completions") if is_indexed(spec) else MUTABLE
     directives, rest = _split(spec["template"])
     view = {
-        "metadata": {
-            "labels": travelling(metadata.get("labels")),
-            "annotations": travelling(metadata.get("annotations")),
-        },
+        "metadata": _travelling(job),
         "spec": {key: spec.get(key) for key in mutable} | {"template": directives},
     }
     return dict(_leaves((), view)) | {TEMPLATE: rest}
@@ -213,6 +243,7 @@ def _forwarded(mirror: Obj) -> Fields | None:
     return {_path(key): trace for key, trace in record.items()}
 
 
+@lru_cache(maxsize=1024)  # the same few fields are noted on every mirror
 def _path(pointer: str) -> Path:
     steps = pointer.split("/")[1:]
     return tuple(step.replace("~1", "/").replace("~0", "~") for step in steps)

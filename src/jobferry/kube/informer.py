@@ -137,11 +137,15 @@ class Informer(Generic[H]):
 
     # Our own writes
 
-    def absorb(self, answer: Obj) -> None:
-        """Take in the answer to a write of ours, ahead of the watch."""
-        body = orjson.dumps(answer)
-        head = self._head.decode(body)
-        if _is_let_go(answer["metadata"]):
+    def absorb(self, answer: Obj | bytes) -> None:
+        """Take in the answer to a write of ours, ahead of the watch; best as it came, not decoded."""
+        body = answer if isinstance(answer, bytes) else orjson.dumps(answer)
+        try:
+            head = self._head.decode(body)
+        except msgspec.DecodeError as error:
+            what = f"{self._client.name}: an answer about {self._scope.resource}"
+            raise errors.ServerFailure(f"{what} is no object: {error}") from error
+        if head.metadata.deletion_timestamp and _is_let_go(orjson.loads(body)["metadata"]):
             self._tell(self._cache.remove_gone(items.key(head), head.metadata.uid))
             return
         version = int(head.metadata.resource_version)

@@ -88,9 +88,9 @@ class Copy:
             trouble=next((each.trouble for each in found if each.trouble), None),
         )
 
-    def absorb(self, answer: Obj) -> None:
-        """Take in the answer to a write of ours, ahead of the watch."""
-        informer = self._of(answer["metadata"]["namespace"])
+    def absorb(self, namespace: str, answer: Obj | bytes) -> None:
+        """Take in the answer to a write of ours in a namespace, ahead of the watch."""
+        informer = self._of(namespace)
         if informer is not None:
             informer.absorb(answer)
 

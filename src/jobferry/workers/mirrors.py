@@ -3,7 +3,8 @@
 import msgspec
 
 from jobferry.core import marks
-from jobferry.core.status import COMPLETE, FAILED
+from jobferry.core.status import COMPLETE, FAILED, INTERIM
+from jobferry.kube.cache import Change
 from jobferry.kube.items import Head, Key, Metadata
 
 
@@ -40,14 +41,43 @@ class Status(msgspec.Struct, frozen=True, gc=False):
         )
 
 
+class MirrorStatus(Status, frozen=True, gc=False):
+    """Also, whether anything runs."""
+
+    active: int = 0
+    terminating: int = 0
+
+    @property
+    def is_about_to_end(self) -> bool:
+        """Whether nothing runs any more and it is decided how to end: the next status is the last."""
+        is_decided = any(
+            condition.status == "True" and condition.type in INTERIM.values()
+            for condition in self.conditions
+        )
+        return is_decided and not (self.active or self.terminating or self.has_ended)
+
+
 class MirrorHead(Head, frozen=True, gc=False):
     """A mirror."""
 
     metadata: MirrorMetadata
-    status: Status = Status()
+    status: MirrorStatus = MirrorStatus()
 
     @property
     def workload(self) -> Key:
         """The workload on the hub that it is, or says to be, the mirror of."""
         meta = self.metadata
         return Key(meta.namespace, meta.annotations.hub_name or meta.name)
+
+
+def says_nothing(change: Change[MirrorHead]) -> bool:
+    """Tell whether a change of a mirror is no more than the announcement of its end: the end will tell all of it."""
+    if change.before is None or change.after is None:
+        return False
+    was, now = change.before.head, change.after.head
+    return (
+        now.status.is_about_to_end
+        and was.metadata.labels == now.metadata.labels
+        and was.metadata.generation == now.metadata.generation
+        and was.metadata.deletion_timestamp == now.metadata.deletion_timestamp
+    )

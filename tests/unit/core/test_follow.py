@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 
+from jobferry.core.marks import Marks, Verdict
 from jobferry.core.steps import EditMirror, Notice, Record, Rest, WriteStatus
 from jobferry.objects import Obj, merge_patch
 from tests.unit.core.worlds import World, condition, up
@@ -102,3 +103,22 @@ def test_people_are_told_what_cannot_be_forwarded() -> None:
     assert isinstance(step, Rest)
     assert [notice.reason for notice in step.notices] == ["NotForwarded"]
     assert "/spec/template/spec/nodeSelector/disk" in step.notices[0].message
+
+
+def test_a_mirror_that_counts_is_judged_once_in_each_decision(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = World()
+    world.place()
+    world.mirror(active=1, ready=1, startTime=LONG_AGO)
+    world.settle()
+    judged = []
+    judge = Marks.judge
+
+    def count(marks: Marks, obj: Obj) -> Verdict:
+        judged.append(obj)
+        return judge(marks, obj)
+
+    monkeypatch.setattr(Marks, "judge", count)
+    assert world.settle() == Rest("runs on east")
+    assert len(judged) == 1

@@ -14,6 +14,7 @@ from jobferry.core.view import View
 from jobferry.dispatch.admitting import SETTLE_WITHIN, Admitting
 from jobferry.dispatch.jobs import NOWHERE, JobHead, workers_of
 from jobferry.kube.cache import Change
+from jobferry.kube.decoded import Decoded
 from jobferry.kube.items import Item, Key
 from jobferry.objects import merge_patch, quantities
 from jobferry.testing.clock import ManualClock, settle
@@ -57,7 +58,7 @@ class Account:
     def __init__(self) -> None:
         self.clock = ManualClock()
         self.looked_at: list[str] = []
-        self.of = Admitting(self.clock, lambda key: self.looked_at.append(key.name))
+        self.of = Admitting(self.clock, lambda key: self.looked_at.append(key.name), Decoded())
         self.of.begin()
 
     def has(self, worker: str, cpu: str) -> None:

@@ -130,3 +130,36 @@ def test_a_queue_that_honours_no_class_is_not_one_that_does_not_say(
 
     assert isinstance(told, Policy)
     assert told.honours == honours
+
+
+KEEPS: Any = {"finishedMirrors": {"keepSeconds": 0}}
+BAD = {"workers": {"selector": {"matchLabels": {"no such label!": "x"}}}}
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "expected"),
+    [
+        ({}, {"placement": "Pack"}, False),
+        (KEEPS, {**KEEPS, "placement": "Pack"}, False),
+        ({}, {"namespaces": ["ns"]}, False),
+        (None, {"namespaces": ["ns"]}, False),
+        ({}, KEEPS, True),
+        (KEEPS, {}, True),
+        (None, KEEPS, True),
+        (KEEPS, None, True),
+        (KEEPS, {**KEEPS, "namespaces": ["ns"]}, True),
+        ({**KEEPS, **BAD}, KEEPS, True),
+    ],
+)
+def test_finished_jobs_are_concerned_by_how_long_mirrors_stay(
+    queues: Queues, was: Any, now: Any, expected: bool
+) -> None:
+    before, after = (None if spec is None else queue("a", **spec) for spec in (was, now))
+
+    assert queues.concerns_finished(Change(before, after)) is expected
+
+
+def test_a_queue_that_leaves_its_jobs_to_another_concerns_finished_ones(queues: Queues) -> None:
+    queues.objects.absorb(queue("other", namespaces=["ns"], **KEEPS).object())
+
+    assert queues.concerns_finished(Change(queue("a", namespaces=["ns"]), queue("a")))

@@ -20,7 +20,8 @@ NODE = {"nodeSelector": {"disk": "fast"}}
 
 def mirror_of(hub: Obj, base: Base = BASE, status: Obj | None = None) -> Obj:
     """The mirror as a worker's API server holds it."""
-    mirror = note(draft(hub, base), hub, base)
+    made = draft(hub, base)
+    mirror = note(made, hub, made)
     metadata = {**mirror["metadata"], "resourceVersion": "7"}
     return {**mirror, "metadata": metadata, "status": status or {}}
 

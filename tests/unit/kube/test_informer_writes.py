@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobferry.kube import calls
+from jobferry.kube import calls, errors
 from jobferry.kube.informer import Informer
 from jobferry.kube.items import Head, Key
 from jobferry.kube.resources import CONFIG_MAPS
@@ -216,3 +216,25 @@ async def _step(
             server.tick()
         case "wait":
             await clock.pass_time(1)
+
+
+async def test_an_answer_is_taken_in_as_it_came(clock: ManualClock) -> None:
+    server = Collection()
+    informer = Informer(client_of(server, clock), SCOPE, Head)
+
+    async with following(informer, clock) as changes:
+        informer.absorb(orjson.dumps(server.put("a", "1")))
+        assert state(informer) == {"a": "1"}
+        await settle()
+
+    assert len(changes) == 1
+    assert b"managedFields" not in next(iter(informer)).body
+
+
+async def test_an_answer_that_is_no_object_is_a_failure_of_the_server(
+    clock: ManualClock,
+) -> None:
+    informer = Informer(client_of(Collection(), clock), SCOPE, Head)
+
+    with pytest.raises(errors.ServerFailure, match="is no object"):
+        informer.absorb(b"<html>please log in</html>")

@@ -63,7 +63,7 @@ async def test_it_is_a_copy_as_any_other(spaces: Spaces, only: tuple[str, ...]) 
 
         # Our own write is there before the watch tells of it.
         made = there.put("x", namespace="b")
-        copy.absorb(made)
+        copy.absorb(made["metadata"]["namespace"], made)
         assert [item.key for item in copy] == [Key("b", "x")]
         assert copy.get(Key("b", "x")) is not None
         assert copy.get(Key("a", "x")) is None
@@ -76,7 +76,7 @@ async def test_a_namespace_that_is_not_watched_has_nothing(spaces: Spaces) -> No
     copy = spaces.copy("a")
     made = spaces.of["b"].put("x", namespace="b")
 
-    copy.absorb(made)
+    copy.absorb(made["metadata"]["namespace"], made)
     copy.absorb_deletion(Key("b", "x"), spaces.of["b"].remove("x"))
 
     assert len(copy) == 0
