@@ -1,0 +1,72 @@
+"""Where one rule of the dispatcher meets another: none keeps the other from what it has to do."""
+
+from contextlib import AsyncExitStack
+from secrets import token_hex
+
+import orjson
+import pytest
+
+from jobferry.core import placement
+from jobferry.dispatch.refusals import FIRST
+from jobferry.kube.resources import JOBS, NAMESPACES
+from jobferry.kube.wire import Answer, Request
+from jobferry.objects import Obj
+from jobferry.workers.resource import WORKERS
+from tests.system.fleet import WORKER, add_worker
+from tests.system.impostor import granted, user
+from tests.system.jobs import (
+    FOREVER,
+    NORTH_FIRST,
+    attempt,
+    complete,
+    condition,
+    job,
+    runs,
+)
+from tests.system.lab import Lab
+from tests.system.meddling import Meddling, Send, makes_a_job
+from tests.system.test_refused_again import missing_there
+from tests.system.world import named, until_none, until_one
+
+pytestmark = pytest.mark.fleet
+
+HOLD = "example.com/hold"
+AT_ONCE = FIRST / 3
+"""Far sooner than a worker that refused is asked again by itself."""
+
+
+def is_twin(worker: Obj) -> bool:
+    """Hold for a Worker whose cluster another one stands for."""
+    return condition(worker, "Ready").get("reason") == "DuplicateCluster"
+
+
+def forbidden(message: str) -> Answer:
+    """Return the answer of an API server that refuses something."""
+    said = {"kind": "Status", "status": "Failure", "code": 403, "reason": "Forbidden"}
+    body = orjson.dumps({"apiVersion": "v1", **said, "message": message})
+    return Answer(403, {"content-type": "application/json"}, body)
+
+
+async def test_a_worker_that_makes_namespaces_now_gets_all_that_waited_for_one(
+    lab: Lab,
+) -> None:
+    south, clock = lab.world.workers["south"], lab.fleet.clock
+    await lab.add_worker("south")
+    async with AsyncExitStack() as stack:
+        home = await stack.enter_async_context(missing_there(lab))
+        right = granted(south, "jobferry-worker-namespaces", user(WORKER), home.namespace)
+        await stack.enter_async_context(right)
+        await stack.enter_async_context(lab.dispatcher())
+        await home.submit(job("first"))
+        await home.event("first", "Refused")
+        for name in ("b", "c"):
+            await home.submit(job(name))
+            assert "is missing" in await home.event(name, "NoWorker")
+        began = clock.monotonic()
+
+        await lab.edit_worker("south", namespaces={"create": True})
+
+        for name in ("first", "b", "c"):
+            await home.until(name, complete)
+        assert clock.monotonic() - began < AT_ONCE
+        await south.delete(NAMESPACES, home.namespace)
