@@ -70,3 +70,18 @@ async def test_a_worker_that_makes_namespaces_now_gets_all_that_waited_for_one(
             await home.until(name, complete)
         assert clock.monotonic() - began < AT_ONCE
         await south.delete(NAMESPACES, home.namespace)
+
+
+async def test_a_deleted_job_that_its_author_holds_on_to_takes_no_room(lab: Lab) -> None:
+    world = lab.world
+    await lab.add_worker("south", maxMirrors=1)
+    held = job("held", seconds=FOREVER)
+    held["metadata"]["finalizers"] = [HOLD]
+    async with lab.dispatcher():
+        await world.run(held, runs(1))
+        await world.delete("held")
+        try:
+            await until_none(world.workers["south"], named(JOBS, "held", world.namespace))
+            await world.run(job("next"), complete)
+        finally:
+            await world.edit("held", {"metadata": {"finalizers": None}})
