@@ -85,3 +85,25 @@ async def test_a_deleted_job_that_its_author_holds_on_to_takes_no_room(lab: Lab)
             await world.run(job("next"), complete)
         finally:
             await world.edit("held", {"metadata": {"finalizers": None}})
+
+
+async def test_a_worker_can_be_replaced_by_one_of_another_name_for_the_same_cluster(
+    lab: Lab,
+) -> None:
+    world, new = (
+        lab.world,
+        f"other-{token_hex(4)}",
+    )  # of two that are as old, the first by name stands for it
+    await lab.add_worker("north")
+    async with lab.dispatcher():
+        await world.run(job("a", seconds=FOREVER), runs(1))
+        await add_worker(world.hub, new, lab.kubeconfig("north"))
+        await until_one(world.hub, named(WORKERS, new), is_twin)
+
+        await world.hub.delete(WORKERS, "north")
+
+        await lab.worker(new)
+        await world.run(job("b"), complete)
+        assert await world.where("a", attempt=2) == new
+        await until_none(world.hub, named(WORKERS, "north"))
+        await world.until("a", runs(1))
