@@ -107,3 +107,16 @@ async def test_a_worker_can_be_replaced_by_one_of_another_name_for_the_same_clus
         assert await world.where("a", attempt=2) == new
         await until_none(world.hub, named(WORKERS, "north"))
         await world.until("a", runs(1))
+
+
+async def test_a_worker_says_so_when_its_twin_is_gone_and_it_takes_work(lab: Lab) -> None:
+    hub, other = lab.world.hub, f"other-{token_hex(4)}"
+    await lab.add_worker("north")
+    async with lab.dispatcher():
+        await add_worker(hub, other, lab.kubeconfig("north"))
+        await until_one(hub, named(WORKERS, other), is_twin)
+
+        await hub.delete(WORKERS, "north")
+
+        await until_none(hub, named(WORKERS, "north"))
+        await lab.worker(other)
