@@ -87,6 +87,30 @@ async def test_a_deleted_job_that_its_author_holds_on_to_takes_no_room(lab: Lab)
             await world.edit("held", {"metadata": {"finalizers": None}})
 
 
+async def test_a_job_that_may_not_be_stopped_to_leave_keeps_no_room_elsewhere(
+    lab: Lab,
+) -> None:
+    world, clock = lab.world, lab.fleet.clock
+    await lab.add_worker("north")
+    await lab.add_worker("south", maxMirrors=1)
+    queue = await world.queue("north-first", **NORTH_FIRST)
+    meddling = Meddling(lab.fleet.reach)
+
+    async def refuse(request: Request, send: Send) -> Answer:
+        is_edit = request.method == "PATCH" and "/jobs/" in request.target
+        return forbidden("a policy denies it") if is_edit else await send(request)
+
+    meddling.meddle(lab.proxies["north"].url, refuse)
+    async with lab.dispatcher(reach=meddling.reach):
+        await world.run(job("a", queue=queue, seconds=FOREVER), runs(1))
+        await lab.edit_worker("north", drain="MoveAway")
+        await world.event("a", "NotForwarded")
+
+        began = clock.monotonic()
+        await world.run(job("b", queue=queue), complete)
+        assert clock.monotonic() - began < AT_ONCE
+
+
 async def test_a_worker_can_be_replaced_by_one_of_another_name_for_the_same_cluster(
     lab: Lab,
 ) -> None:

@@ -85,6 +85,8 @@ class Reconciler:
                 self._tell(key, (Notice("StatusRefused", str(refusal)),))
                 raise
             except NotForwarded as refusal:
+                # If that was to let it leave, the room elsewhere is not kept for it until it is tried again.
+                self._views.admitting.note_wish(key, view, None)
                 self._tell(key, (Notice("NotForwarded", str(refusal)),))
                 return Again(self._views.memory.postpone(key))
         raise errors.ServerFailure(f"{key}: no end after {MOST_STEPS} steps")
