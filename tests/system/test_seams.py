@@ -87,6 +87,32 @@ async def test_a_deleted_job_that_its_author_holds_on_to_takes_no_room(lab: Lab)
             await world.edit("held", {"metadata": {"finalizers": None}})
 
 
+async def test_a_lost_record_is_restored_though_its_worker_refuses_what_is_new(
+    lab: Lab,
+) -> None:
+    world, clock = lab.world, lab.fleet.clock
+    await lab.add_worker("south")
+    meddling = Meddling(lab.fleet.reach)
+
+    async def refuse(request: Request, send: Send) -> Answer:
+        if makes_a_job(request) and b'"refused"' in request.body:
+            return forbidden("somebody cannot create resource jobs")
+        return await send(request)
+
+    meddling.meddle(lab.proxies["south"].url, refuse)
+    async with lab.dispatcher(reach=meddling.reach):
+        await world.run(job("a", seconds=FOREVER), runs(1))
+        await world.submit(job("refused"))
+        await world.event("refused", "Refused")
+
+        await world.edit("a", {"metadata": {"annotations": {placement.ANNOTATION: None}}})
+        await world.finish_pod("south", "a")
+
+        began = clock.monotonic()
+        assert attempt(await world.until("a", complete)) == 1
+        assert clock.monotonic() - began < AT_ONCE
+
+
 async def test_a_job_that_may_not_be_stopped_to_leave_keeps_no_room_elsewhere(
     lab: Lab,
 ) -> None:

@@ -99,7 +99,7 @@ class Reconciler:
                 await self._actor.look_at_mirror(step.worker, Key(step.namespace, step.name))
                 known.seen.add(step.worker)
             case Record():
-                if self._may_ask(known.key, step):
+                if self._may_ask(known.key, view, step):
                     await self._place(known.key, _there(view.hub), step)
                     known.is_live = True
             case WriteStatus():
@@ -123,10 +123,14 @@ class Reconciler:
         found = await self._actor.look(known.key)
         known.learn(found, self._views.jobs.get(known.key), self._views.claims)
 
-    def _may_ask(self, key: Key, step: Record) -> bool:
-        """Tell whether to place it there: not while another asks for all of its namespace."""
+    def _may_ask(self, key: Key, view: View, step: Record) -> bool:
+        """Tell whether to place it there: not while another asks for all of its namespace.
+
+        What is there, and only recorded again, asks nobody.
+        """
         ask = self._views.memory.refused.ask
-        return all(ask(key, shard.worker) for shard in step.placement.shards)
+        new = [each.worker for each in step.placement.shards if each.worker == view.reserved]
+        return all(ask(key, worker) for worker in new)
 
     async def _create(self, key: Key, view: View, step: CreateMirror) -> None:
         memory = self._views.memory
