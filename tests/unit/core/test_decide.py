@@ -9,6 +9,7 @@ from jobferry.core.steps import (
     DeleteMirror,
     EditMirror,
     Look,
+    LookAtMirror,
     Record,
     Rest,
     WriteStatus,
@@ -67,6 +68,14 @@ class TestFromTheBeginning:
         world.place("east")
 
         assert recorded(world) == ("west", 2)
+
+    def test_one_whose_namespace_was_refused_meanwhile_is_looked_for_before_it_goes_elsewhere(
+        self,
+    ) -> None:
+        world = World(refusals={"east": "no right to create"}, seen=set())
+        world.place("east")
+
+        assert world.next() == LookAtMirror("east", "ns", "a")
 
 
 class TestStatus:
