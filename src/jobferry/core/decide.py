@@ -235,9 +235,6 @@ def _wait(why: str, after: Seconds | None = None) -> Rest:
 def _no_mirror(view: View, kind: Kind, hub: Obj, placed: Placement) -> Step:
     """Create the mirror; or move on, if it was there and is gone, or the worker will not have it."""
     shard = placed.shards[0]
-    if shard.worker in view.refusals:
-        why = f"worker {shard.worker} refused it"
-        return move(view, kind, hub, placed, None, why=why, is_nowhere=True)
     marks = view.marks(shard.worker, hub["metadata"]["uid"], placed.attempt)
     if step := _go_on(view, kind, hub, placed):
         # Not on the word of a cache alone: it may be late, and the mirror there and running.
@@ -251,6 +248,9 @@ def _no_mirror(view: View, kind: Kind, hub: Obj, placed: Placement) -> Step:
 def _go_on(view: View, kind: Kind, hub: Obj, placed: Placement) -> Step | None:
     """Say what to do if the mirror is not to be created where the workload was placed; None: it is."""
     shard = placed.shards[0]
+    if shard.worker in view.refusals:
+        why = f"worker {shard.worker} refused it"
+        return move(view, kind, hub, placed, None, why=why, is_nowhere=True)
     if view.workers[shard.worker].gives_away:
         why = f"worker {shard.worker} gives its work away"
         return move(view, kind, hub, placed, None, why=why, is_nowhere=True)

@@ -76,11 +76,7 @@ class Admitting:
     def note_job(self, change: Change[JobHead]) -> None:
         """Take note that a Job came, went, was placed, changed or ended."""
         key, item = change.item.key, change.after
-        worker = (
-            next(iter(item.head.workers), None)
-            if item and not item.head.status.has_ended
-            else None
-        )
+        worker = next(iter(item.head.workers), None) if item and not item.head.is_over else None
         if item is None or worker is None:
             if self._needs.pop(key, None) is not None:
                 self._admission.remove(key)

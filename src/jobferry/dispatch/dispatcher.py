@@ -215,7 +215,7 @@ class Dispatcher:
     def _on_worker(self, name: str) -> None:
         """Look at all that has to do with a worker; what may go there has its turn when a pass says so."""
         self.meters.placements.add(name, by=0)
-        self._views.memory.refused.forgive(name)
+        forgiven = self._views.memory.refused.forgive(name)
         seen = self.workers.views().get(name)
         self._admitting.note_worker(name, seen)
         if not self._is_acting:
@@ -230,6 +230,9 @@ class Dispatcher:
         is_other = self._is_other(name)
         for item in self.jobs.by("worker", NOWHERE):
             if is_other or not self._admitting.waits(item.key):
+                self._queue.add(item.key)
+        for item in self.jobs if forgiven else ():
+            if item.key.namespace in forgiven:
                 self._queue.add(item.key)
 
     def _is_other(self, name: str) -> bool:

@@ -38,6 +38,11 @@ class JobHead(Head, frozen=True, gc=False):
     status: JobStatus = JobStatus()
 
     @property
+    def is_over(self) -> bool:
+        """Whether it keeps no worker busy any more: it has ended, or goes from the hub and its mirror with it."""
+        return self.status.has_ended or self.metadata.deletion_timestamp is not None
+
+    @property
     def placed(self) -> Placement | None:
         """Its placement, as its condition vouches: an annotation may be anybody's."""
         for condition in self.status.conditions:
@@ -54,6 +59,6 @@ class JobHead(Head, frozen=True, gc=False):
 
 def workers_of(item: Item[JobHead]) -> Iterable[str]:
     """Name the workers that an unfinished Job keeps busy; `NOWHERE` stands for those it waits for."""
-    if item.head.status.has_ended:
+    if item.head.is_over:
         return ()
     return item.head.workers or (NOWHERE,)

@@ -87,6 +87,8 @@ class Reconciler:
                 self._tell(key, (Notice("StatusRefused", str(refusal)),))
                 raise
             except (NotForwarded, Estranged) as trouble:
+                # If it was to leave, the room elsewhere is not kept for it until it is tried again.
+                self._views.admitting.note_wish(key, view, None)
                 is_edit = isinstance(trouble, NotForwarded)
                 reason = "NotForwarded" if is_edit else "OtherDispatcher"
                 self._tell(key, (Notice(reason, str(trouble)),))
@@ -101,7 +103,7 @@ class Reconciler:
                 await self._look_at_mirror(step.marks)
                 known.seen.add(step.marks.worker)
             case Record():
-                if self._may_ask(known.key, step):
+                if self._may_ask(known.key, view, step):
                     await self._place(known.key, _there(view.hub), step)
                     known.is_live = True
             case WriteStatus():
@@ -109,7 +111,7 @@ class Reconciler:
                     await self._actor.write_status(_there(view.hub), step)
                 known.is_live = True
             case CreateMirror():
-                await self._create(known.key, view, step)
+                await self._create(known, view, step)
             case EditMirror():
                 await self._edit(step)
             case DeleteMirror():
@@ -131,13 +133,17 @@ class Reconciler:
         if found is not None and (other := marks.other_dispatcher(found)):
             raise Estranged(marks.worker, other)
 
-    def _may_ask(self, key: Key, step: Record) -> bool:
-        """Tell whether to place it there: not while another asks for all of its namespace."""
-        ask = self._views.memory.refused.ask
-        return all(ask(key, shard.worker) for shard in step.placement.shards)
+    def _may_ask(self, key: Key, view: View, step: Record) -> bool:
+        """Tell whether to place it there: not while another asks for all of its namespace.
 
-    async def _create(self, key: Key, view: View, step: CreateMirror) -> None:
-        memory = self._views.memory
+        What is there, and only recorded again, asks nobody.
+        """
+        ask = self._views.memory.refused.ask
+        new = [each.worker for each in step.placement.shards if each.worker == view.reserved]
+        return all(ask(key, worker) for worker in new)
+
+    async def _create(self, known: Known, view: View, step: CreateMirror) -> None:
+        key, memory = known.key, self._views.memory
         if not memory.refused.ask(key, step.worker):
             return  # by now another asks for all: the next look at what is known says that it waits
         try:
@@ -147,6 +153,7 @@ class Reconciler:
             reason = getattr(refusal.__cause__, "reason", "")
             is_general = isinstance(refusal, NamespaceRefused)
             why = str(refusal)
+            known.seen.add(step.worker)  # so it said itself that there is none
             if memory.refuse(key, step.worker, why, reason=reason, is_general=is_general):
                 message = f"Worker {step.worker} refused it: {why}"
                 self._record(_there(view.hub), "Warning", "Refused", message)

@@ -83,9 +83,10 @@ class Refusals:
         places.pop(key, None)
         return places.pop(key.namespace, None) is not None
 
-    def forgive(self, worker: str) -> None:
-        """Forget what a worker refused: it is another now."""
-        self._by_worker.pop(worker, None)
+    def forgive(self, worker: str) -> set[str]:
+        """Forget what a worker refused: it is another now. Return the namespaces that it would not have."""
+        places = self._by_worker.pop(worker, {})
+        return {place for place in places if isinstance(place, str)}
 
     def forget(self, key: Key) -> None:
         """Forget who refused a workload: it is another now, or gone."""

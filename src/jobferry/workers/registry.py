@@ -64,7 +64,8 @@ class Workers:
         self._links: dict[str, tuple[Link, supervise.Child]] = {}
         self._followed: set[str] = set()
         self._tasks: supervise.Supervisor | None = None
-        self._roster = Roster(on_change)
+        self._roster = Roster(self._note_view)
+        self._on_change = on_change
         selector = partial(marks.selector, origin, dispatcher)
         self._common = Common(
             hub=hub,
@@ -137,6 +138,10 @@ class Workers:
     def _look_round(self) -> None:
         states = {link.name: link.state for link in self.links()}
         self._roster.update(self.objects, states, self._clock.now())
+
+    def _note_view(self, name: str) -> None:
+        self._on_change(name)
+        self._queue.add(name)  # what others do may be told on it, such as a twin that goes
 
     def _note_mirror(self, name: str, change: Change[MirrorHead]) -> None:
         self._on_mirror(name, change)

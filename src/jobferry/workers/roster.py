@@ -129,11 +129,14 @@ def _age(item: Item[WorkerHead]) -> tuple[str, str]:
 
 
 def _twins(workers: list[tuple[Item[WorkerHead], State]]) -> dict[str, str]:
-    """Find the Workers whose cluster an older one stands for, unless both are said to share it."""
+    """Find the Workers whose cluster an older one stands for, unless both are said to share it.
+
+    One that is being removed stands for nothing any more: what is to have its work may be its twin.
+    """
     holders: dict[str, WorkerHead] = {}
     twins = {}
     for item, state in workers:
-        if uid := state.cluster.uid:
+        if (uid := state.cluster.uid) and not item.head.is_being_removed:
             holder = holders.setdefault(uid, item.head)
             is_shared = holder.spec.shared_cluster and item.head.spec.shared_cluster
             if holder is not item.head and not is_shared:

@@ -9,19 +9,11 @@ from jobferry.core.steps import (
     DeleteMirror,
     EditMirror,
     Look,
-    Record,
     Rest,
     WriteStatus,
 )
 from jobferry.objects import Obj
-from tests.unit.core.worlds import World, condition, hub_job, lost, up
-
-
-def recorded(world: World) -> tuple[str, int]:
-    """Return the worker and the attempt of the placement that comes next."""
-    step = world.next()
-    assert isinstance(step, Record), step
-    return step.placement.shards[0].worker, step.placement.attempt
+from tests.unit.core.worlds import World, condition, hub_job, looks_at, lost, recorded, up
 
 
 class TestFromTheBeginning:
@@ -67,6 +59,14 @@ class TestFromTheBeginning:
         world.place("east")
 
         assert recorded(world) == ("west", 2)
+
+    def test_one_whose_namespace_was_refused_meanwhile_is_looked_for_before_it_goes_elsewhere(
+        self,
+    ) -> None:
+        world = World(refusals={"east": "no right to create"}, seen=set())
+        world.place("east")
+
+        assert looks_at(world.next()) == "east"
 
 
 class TestStatus:

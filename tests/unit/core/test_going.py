@@ -7,22 +7,15 @@ from jobferry.core.steps import (
     CreateMirror,
     DeleteMirror,
     Look,
-    LookAtMirror,
     Notice,
     Record,
     Rest,
-    Step,
     WriteStatus,
 )
-from tests.unit.core.worlds import World, condition, hub_job, lost, up
+from tests.unit.core.worlds import World, condition, hub_job, looks_at, lost, up
 
 HELD = "On worker east its mirror was deleted and is not gone yet, because of example.com/hold"
 HELD_ON_EAST = Notice("MirrorGoing", HELD)
-
-
-def looks_at(step: Step) -> str | None:
-    """Return the worker whose mirror is to be read."""
-    return step.marks.worker if isinstance(step, LookAtMirror) else None
 
 
 def moved() -> World:

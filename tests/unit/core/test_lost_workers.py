@@ -8,14 +8,7 @@ from jobferry.core.steps import (
     WriteStatus,
 )
 from jobferry.core.view import Worker
-from tests.unit.core.worlds import World, hub_job, lost, silent, up
-
-
-def recorded(world: World) -> tuple[str, int]:
-    """Return the worker and the attempt of the placement that comes next."""
-    step = world.next()
-    assert isinstance(step, Record), step
-    return step.placement.shards[0].worker, step.placement.attempt
+from tests.unit.core.worlds import World, hub_job, lost, recorded, silent, up
 
 
 class TestLostWorkers:

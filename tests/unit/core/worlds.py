@@ -12,7 +12,16 @@ from jobferry.core.bounds import NO_BOUNDS, Bounds
 from jobferry.core.decide import decide
 from jobferry.core.placement import Placement, Shard
 from jobferry.core.room import Lack, amounts
-from jobferry.core.steps import CreateMirror, EditMirror, Record, Rest, Step, Want, WriteStatus
+from jobferry.core.steps import (
+    CreateMirror,
+    EditMirror,
+    LookAtMirror,
+    Record,
+    Rest,
+    Step,
+    Want,
+    WriteStatus,
+)
 from jobferry.core.view import Policy, View, Worker
 from jobferry.kinds import job
 from jobferry.objects import Obj, merge_patch
@@ -173,3 +182,15 @@ class World:
             else:
                 return step
         raise AssertionError("the decisions go round in circles")
+
+
+def recorded(world: World) -> tuple[str, int]:
+    """Return the worker and the attempt of the placement that comes next."""
+    step = world.next()
+    assert isinstance(step, Record), step
+    return step.placement.shards[0].worker, step.placement.attempt
+
+
+def looks_at(step: Step) -> str | None:
+    """Return the worker whose mirror is to be read."""
+    return step.marks.worker if isinstance(step, LookAtMirror) else None
