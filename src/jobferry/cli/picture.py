@@ -11,7 +11,7 @@ from datetime import datetime
 import msgspec
 
 from jobferry.app import bounds
-from jobferry.core import choose, times, wishes
+from jobferry.core import times, verdicts, wishes
 from jobferry.core.admission import Admission
 from jobferry.core.room import amounts
 from jobferry.core.steps import Want
@@ -218,18 +218,18 @@ def _silence(status: Obj, reason: str) -> datetime | None:
 
 def _opinion(account: Admission[Key], view: View, worker: str) -> Opinion:
     mine = Key(view.namespace, view.name)
-    if worker in choose.eligible(view):
+    if worker in verdicts.eligible(view):
         _line_up(account, mine, view, (worker,))
         account.admit(0.0)  # long ago: nothing is kept for anybody
     fits, lack = account.reservation(mine) == worker, account.lacks(mine).get(worker)
     account.withdraw(mine)
-    return Opinion(worker, fits, "" if fits else choose.verdict(view, job_kind, worker, lack))
+    return Opinion(worker, fits, "" if fits else verdicts.verdict(view, job_kind, worker, lack))
 
 
 def _line_up(
     account: Admission[Key], key: Key, view: View, workers: tuple[str, ...] | None = None
 ) -> None:
-    wants = Want(choose.eligible(view) if workers is None else workers)
+    wants = Want(verdicts.eligible(view) if workers is None else workers)
     if view.hub is not None:
         account.want(wishes.wish(key, view, job_kind, view.hub, wants))
 

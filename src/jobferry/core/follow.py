@@ -1,10 +1,10 @@
 """What to do about a workload whose mirror is there: bring its status back and the user's edits over, or leave."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from typing import NamedTuple
 
 from jobferry.clock import Seconds
-from jobferry.core import choose, legal, place, times
+from jobferry.core import legal, place, times, verdicts
 from jobferry.core.going import is_going
 from jobferry.core.marks import VACATING
 from jobferry.core.placement import Placement
@@ -34,23 +34,13 @@ def follow(view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj) -> 
         return WriteStatus(patch, kind.finish({"status": status}))
     if is_going(mirror):
         return _see_off(view, kind, hub, placed, mirror)
-    noted = (mirror["metadata"].get("annotations") or {}).get(VACATING)
-    why = _why_leave(view, kind, shard.worker, mirror, noted)
-    able: tuple[str, ...] = choose.eligible(view, but=shard.worker) if why else ()
-    # What cannot be recorded elsewhere is not stopped here.
-    is_stuck = bool(able) and not place.is_recordable(view, kind, hub, placed, mirror, able[0])
-    wants = Want(able) if why and not is_stuck else None
-    if why and wants and (noted is not None or view.reserved in able):
-        return _leave(
-            view, kind, hub, placed, mirror, why, wants, is_vacating=noted is not None
-        )
-    if noted is not None:
-        return _stay(view, kind, hub, placed, mirror)
+    leaving = _leaving(view, kind, hub, placed, mirror)
+    if step := _leave(view, kind, hub, placed, mirror, leaving):
+        return step
     edits = kind.edits(hub, mirror, shard.base)
     if edits.patch:
         return EditMirror(shard.worker, mirror, edits.patch)
-    rest = _rest(view, kind, mirror, shard.worker, edits, wants)
-    return replace(rest, notices=(*rest.notices, place.TOO_LARGE)) if is_stuck else rest
+    return _rest(view, kind, mirror, shard.worker, edits, leaving)
 
 
 def _is_about_to_end(status: Obj) -> bool:
@@ -64,34 +54,53 @@ def _is_about_to_end(status: Obj) -> bool:
 # Leaving
 
 
-def _leave(
-    view: View,
-    kind: Kind,
-    hub: Obj,
-    placed: Placement,
-    mirror: Obj,
-    why: str,
-    wants: Want,
-    *,
-    is_vacating: bool,
-) -> Step:
-    """See to a mirror that is to leave its worker: it is stopped once its next place is certain, and not before."""
+class _Leaving(NamedTuple):
+    """That a mirror is to run elsewhere."""
+
+    why: str
+    wants: Want | None
+    """None: it cannot, as the record of it would be too large; so it is not stopped here."""
+
+
+def _leaving(
+    view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj
+) -> _Leaving | None:
     worker = placed.shards[0].worker
-    if view.reserved in wants.workers:
-        return _vacate(view, kind, hub, placed, mirror, why, wants, is_vacating=is_vacating)
-    if view.lacks is None and wants.workers:
-        return Rest(f"leaves {worker}: waits for its turn", wants=wants)
-    return _stay(view, kind, hub, placed, mirror)
+    why = _why_leave(view, kind, worker, mirror)
+    if why is None:
+        return None
+    able = verdicts.eligible(view, but=worker)
+    is_stuck = bool(able) and not place.is_recordable(view, kind, hub, placed, mirror, able[0])
+    return _Leaving(why, None if is_stuck else Want(able))
 
 
-def _why_leave(view: View, kind: Kind, name: str, mirror: Obj, noted: str | None) -> str | None:
+def _leave(
+    view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj, leaving: _Leaving | None
+) -> Step | None:
+    """See to a mirror that is to leave its worker: it is stopped once its next place is certain, and not before."""
+    if leaving is not None and leaving.wants is not None:
+        if view.reserved in leaving.wants.workers:
+            return _vacate(view, kind, hub, placed, mirror, leaving.why, leaving.wants)
+        if _noted(mirror) and view.lacks is None and leaving.wants.workers:
+            worker = placed.shards[0].worker
+            return Rest(f"leaves {worker}: waits for its turn", wants=leaving.wants)
+    return _stay(view, kind, hub, placed, mirror) if _noted(mirror) else None
+
+
+def _noted(mirror: Obj) -> str | None:
+    """Return why a mirror was stopped that is to leave; None: it was not."""
+    noted: str | None = (mirror["metadata"].get("annotations") or {}).get(VACATING)
+    return noted
+
+
+def _why_leave(view: View, kind: Kind, name: str, mirror: Obj) -> str | None:
     """Say why what runs on a worker is to run elsewhere, if it is."""
     worker = view.workers[name]
     would_wait = view.policy.lost_after is None
     if worker.moves_away or (worker.is_being_removed and not would_wait):
         return DRAINED
     # A mirror that is suspended to leave waits for nothing any more; its note still says why.
-    is_late = noted == NOT_STARTED or _time_to_start(view, kind, mirror) == 0
+    is_late = _noted(mirror) == NOT_STARTED or _time_to_start(view, kind, mirror) == 0
     return NOT_STARTED if is_late and view.policy.moves_unstarted else None
 
 
@@ -103,8 +112,6 @@ def _vacate(
     mirror: Obj,
     why: str,
     wants: Want,
-    *,
-    is_vacating: bool,
 ) -> Step:
     """Stop a mirror that is to run elsewhere, and place it there once none of its pods runs any more.
 
@@ -112,11 +119,12 @@ def _vacate(
     """
     worker = placed.shards[0].worker
     status = mirror.get("status") or {}
-    if not is_vacating and is_suspended(status) and not mirror["spec"].get("suspend"):
+    is_stopped = _noted(mirror) is not None
+    if not is_stopped and is_suspended(status) and not mirror["spec"].get("suspend"):
         # Else what is said of the time before would be taken for what is yet to come: that nothing runs.
         said = f"is to leave {worker}: waits until it is said there that it was resumed"
         return Rest(said, wants=wants)
-    if not is_vacating:
+    if not is_stopped:
         note = {"metadata": {"annotations": {VACATING: why}}}
         return EditMirror(worker, mirror, {**note, "spec": {"suspend": True}})
     if not is_suspended(status) or count(status, "active") or count(status, "terminating"):
@@ -169,13 +177,16 @@ def _see_off(view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj) -
 
 
 def _rest(
-    view: View, kind: Kind, mirror: Obj, worker: str, edits: Edits, wants: Want | None
+    view: View, kind: Kind, mirror: Obj, worker: str, edits: Edits, leaving: _Leaving | None
 ) -> Rest:
     left = _time_to_start(view, kind, mirror)
     notices = [*_edit_notices(worker, edits)]
     if left == 0:
         message = f"None of its pods became ready on worker {worker} within {view.policy.start_within:g} s"
         notices.append(Notice(NOT_STARTED, message))
+    if leaving is not None and leaving.wants is None:
+        notices.append(place.TOO_LARGE)
+    wants = leaving.wants if leaving else None
     return Rest(f"runs on {worker}", left or None, tuple(notices), wants)
 
 

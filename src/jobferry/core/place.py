@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import datetime
 
-from jobferry.core import choose, legal, placement, times
+from jobferry.core import legal, placement, times, verdicts
 from jobferry.core.placement import Placement, Shard
 from jobferry.core.status import SUSPENDED, end
 from jobferry.core.steps import Look, Notice, Record, Rest, Step, Want, WriteStatus
@@ -86,7 +86,7 @@ def _place(
     is_nowhere: bool,
 ) -> Step:
     """Record the worker that has room for it; `shard` says what the earlier attempts earned."""
-    able = choose.eligible(view, but=but)
+    able = verdicts.eligible(view, but=but)
     if view.reserved is None or view.reserved not in able:
         return _wait(view, kind, hub, Want(able), but=but, is_nowhere=is_nowhere)
     step = _record(view, kind, hub, attempt, shard, view.workers[view.reserved])
@@ -112,7 +112,7 @@ def _wait(
     """Wait for a worker that has room; or give up, if that takes longer than the queue says."""
     if view.lacks is None and wants.workers:
         return Rest("it waits for its turn", wants=wants)
-    reason = choose.why_waiting(view, kind, but=but)
+    reason = verdicts.why_waiting(view, kind, but=but)
     give_up = view.policy.give_up_after
     waits = f"no worker can take it: {reason.text}"
     if view.policy.missing:

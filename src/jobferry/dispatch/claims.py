@@ -1,19 +1,16 @@
 """Which Jobs are for us: those whose managedBy we claim. Others under our prefix may be for nobody."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from jobferry.core.bounds import NO_BOUNDS, Bounds
 from jobferry.core.marks import PREFIX
-from jobferry.core.steps import Notice
 from jobferry.dispatch.jobs import JobHead, workers_of
-from jobferry.kube import errors
 from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client
 from jobferry.kube.informer import Informer
-from jobferry.kube.items import Item, Key
-from jobferry.kube.resources import JOBS, LEASES
-from jobferry.settings import lease_name
+from jobferry.kube.items import Item
+from jobferry.kube.resources import JOBS
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +22,6 @@ class Claims:
     bounds: Bounds = NO_BOUNDS
     """Which namespaces may go to workers."""
 
-    others: set[str] = field(default_factory=set)
-    """Names that were found to be claimed by other dispatchers: their Jobs are seen often."""
-
     def has(self, job: JobHead) -> bool:
         """Tell whether a Job is ours."""
         return job.spec.managed_by in self.names
@@ -35,23 +29,6 @@ class Claims:
     def concerns(self, job: JobHead) -> bool:
         """Tell whether a Job is ours, or looks as if it were meant to be."""
         return self.has(job) or job.spec.managed_by.startswith(PREFIX)
-
-    async def notice(self, hub: Client, job: JobHead) -> Notice | None:
-        """Return what to tell the author of a Job that is not ours, unless it is another dispatcher's."""
-        name = job.spec.managed_by
-        if name in self.others:
-            return None
-        lease = Key(self.namespace, lease_name(name))
-        try:
-            await hub.get(LEASES, lease.name, lease.namespace)
-        except errors.NotFound:
-            ours = ", ".join(sorted(self.names))
-            return Notice(
-                "NotClaimed",
-                f"No dispatcher was found for managedBy {name}, so nobody runs this Job; claimed is {ours}",
-            )
-        self.others.add(name)
-        return None
 
 
 def follow_jobs(hub: Client, claims: Claims) -> Informer[JobHead]:

@@ -6,8 +6,8 @@ import msgspec
 
 from jobferry.core import placement
 from jobferry.core.placement import Placement
+from jobferry.kinds.job_progress import Condition, JobProgress
 from jobferry.kube.items import Head, Item
-from jobferry.workers.mirrors import Condition, Status
 
 NOWHERE = ""
 """In place of a worker's name: where Jobs are that were not placed yet."""
@@ -25,7 +25,7 @@ class JobCondition(Condition, frozen=True, gc=False):
     message: str = ""
 
 
-class JobStatus(Status, frozen=True, gc=False):
+class JobStatus(JobProgress, frozen=True, gc=False):
     """How far a Job has got, and where it was placed."""
 
     conditions: tuple[JobCondition, ...] = ()

@@ -30,6 +30,7 @@ from jobferry.dispatch.act import (
     Refused,
 )
 from jobferry.dispatch.meters import Meters
+from jobferry.dispatch.strangers import Strangers
 from jobferry.dispatch.views import Known, Views
 from jobferry.kinds import job
 from jobferry.kube import errors
@@ -61,6 +62,7 @@ class Reconciler:
     ) -> None:
         self._views = views
         self._actor = actor
+        self._strangers = Strangers(actor.hub, views.claims)
         self._queue = queue
         self._meters = meters
         self._record = record
@@ -180,7 +182,7 @@ class Reconciler:
         self._views.admitting.note_wish(key, view, step.wants)
         notices = step.notices
         if view.hub is None and not notices and (stranger := self._views.stranger(key)):
-            notice = await self._views.claims.notice(self._actor.hub, stranger)
+            notice = await self._strangers.notice(stranger)
             notices = (notice,) if notice else ()
         self._tell(key, notices)
         if view.hub is None and not view.mirrors:

@@ -3,7 +3,8 @@
 import msgspec
 
 from jobferry.core import marks
-from jobferry.core.status import COMPLETE, FAILED, INTERIM
+from jobferry.core.status import INTERIM
+from jobferry.kinds.job_progress import JobProgress
 from jobferry.kube.cache import Change
 from jobferry.kube.items import Head, Key, Metadata
 
@@ -20,28 +21,7 @@ class MirrorMetadata(Metadata, frozen=True, gc=False, rename="camel"):
     annotations: Annotations = Annotations()
 
 
-class Condition(msgspec.Struct, frozen=True, gc=False):
-    """One condition."""
-
-    type: str
-    status: str
-
-
-class Status(msgspec.Struct, frozen=True, gc=False):
-    """How far a Job has got."""
-
-    conditions: tuple[Condition, ...] = ()
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether it is Complete or Failed."""
-        return any(
-            condition.status == "True" and condition.type in (COMPLETE, FAILED)
-            for condition in self.conditions
-        )
-
-
-class MirrorStatus(Status, frozen=True, gc=False):
+class MirrorStatus(JobProgress, frozen=True, gc=False):
     """Also, whether anything runs."""
 
     active: int = 0

@@ -1,0 +1,35 @@
+"""Jobs that are not ours, though they look as if they were meant to be: whose are they?"""
+
+from jobferry.core.steps import Notice
+from jobferry.dispatch.claims import Claims
+from jobferry.dispatch.jobs import JobHead
+from jobferry.kube import errors
+from jobferry.kube.client import Client
+from jobferry.kube.resources import LEASES
+from jobferry.settings import lease_name
+
+
+class Strangers:
+    """Finds out which names other dispatchers claim: each has a Lease."""
+
+    def __init__(self, hub: Client, claims: Claims) -> None:
+        self._hub = hub
+        self._claims = claims
+        self._claimed: set[str] = set()
+        """By others: their Jobs are seen often."""
+
+    async def notice(self, job: JobHead) -> Notice | None:
+        """Return what to tell the author of a Job that is not ours, unless it is another dispatcher's."""
+        name = job.spec.managed_by
+        if name in self._claimed:
+            return None
+        try:
+            await self._hub.get(LEASES, lease_name(name), self._claims.namespace)
+        except errors.NotFound:
+            ours = ", ".join(sorted(self._claims.names))
+            return Notice(
+                "NotClaimed",
+                f"No dispatcher was found for managedBy {name}, so nobody runs this Job; claimed is {ours}",
+            )
+        self._claimed.add(name)
+        return None
