@@ -25,7 +25,8 @@ from tests.system.jobs import (
 )
 from tests.system.lab import Lab
 from tests.system.meddling import Meddling, Send, makes_a_job
-from tests.system.test_refused_again import missing_there
+from tests.system.test_refused_again import creates, missing_there
+from tests.system.test_silent_workers import is_not_ready
 from tests.system.world import named, until_none, until_one
 
 pytestmark = pytest.mark.fleet
@@ -70,6 +71,27 @@ async def test_a_worker_that_makes_namespaces_now_gets_all_that_waited_for_one(
             await home.until(name, complete)
         assert clock.monotonic() - began < AT_ONCE
         await south.delete(NAMESPACES, home.namespace)
+
+
+async def test_a_worker_that_was_only_silent_is_not_asked_again_what_it_refused(
+    lab: Lab,
+) -> None:
+    await lab.add_worker("south")
+    names = [f"job-{number}" for number in range(10)]
+    async with missing_there(lab) as home, lab.dispatcher():
+        await home.submit(job("first"))
+        await home.event("first", "Refused")
+        for name in names:
+            await home.submit(job(name))
+            await home.event(name, "NoWorker")
+
+        lab.proxies["south"].freeze()
+        await lab.worker("south", is_not_ready("Silent"))
+        lab.proxies["south"].thaw()
+        await lab.worker("south")
+
+        await lab.world.run(job("last"), complete)  # by then all were looked at
+        assert creates(lab, "south", home.namespace) == 1
 
 
 async def test_a_deleted_job_that_its_author_holds_on_to_takes_no_room(lab: Lab) -> None:

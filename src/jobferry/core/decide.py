@@ -238,7 +238,8 @@ def _no_mirror(view: View, kind: Kind, hub: Obj, placed: Placement) -> Step:
     marks = view.marks(shard.worker, hub["metadata"]["uid"], placed.attempt)
     if step := _go_on(view, kind, hub, placed):
         # Not on the word of a cache alone: it may be late, and the mirror there and running.
-        is_certain = isinstance(step, Rest) or shard.worker in view.seen
+        is_told = view.untold != placed
+        is_certain = isinstance(step, Rest) or shard.worker in view.seen or not is_told
         return step if is_certain else LookAtMirror(marks)
     if not view.is_live:
         return Look()  # the cache may be late, and the workload finished

@@ -219,7 +219,7 @@ class View:
     """The UID of the last workload of this name, if its deletion was seen, not only its absence."""
 
     untold: Placement | None = None
-    """The placement that we made and have told no worker of yet: of that one there is no mirror anywhere."""
+    """The placement that we made and have told no worker of yet, or its worker refused: there is no mirror of it."""
 
     def marks(self, worker: str, hub_uid: str, attempt: int) -> Marks:
         """Return the marks of the mirror that this workload has, or would have, on a worker."""

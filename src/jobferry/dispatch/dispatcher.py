@@ -1,7 +1,7 @@
 """The dispatcher: observes the hub and the workers, and has looked at what a change concerns."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jobferry.clock import Seconds
 from jobferry.dispatch.act import Actor
@@ -77,6 +77,7 @@ class Dispatcher:
         self._clock = hub.clock
         self._is_acting = False
         self._doors: dict[str, object] = {}
+        self._faces: dict[str, object] = {}
         self.meters = meters or Meters(hub.clock)
         self._queue = WorkQueue[Key](hub.clock)
         self.jobs = follow_jobs(hub, options.claims)
@@ -215,7 +216,8 @@ class Dispatcher:
     def _on_worker(self, name: str) -> None:
         """Look at all that has to do with a worker; what may go there has its turn when a pass says so."""
         self.meters.placements.add(name, by=0)
-        forgiven = self._views.memory.refused.forgive(name)
+        is_as_before = self._is_as_before(name)
+        forgiven = set() if is_as_before else self._views.memory.refused.forgive(name)
         seen = self.workers.views().get(name)
         self._admitting.note_worker(name, seen)
         if not self._is_acting:
@@ -234,6 +236,15 @@ class Dispatcher:
         for item in self.jobs if forgiven else ():
             if item.key.namespace in forgiven:
                 self._queue.add(item.key)
+
+    def _is_as_before(self, name: str) -> bool:
+        """Tell whether a worker has done no more than fall silent or be heard again: it refuses what it refused."""
+        item, seen = self.workers.objects.get(Key("", name)), self.workers.views().get(name)
+        known = self._faces.pop(name, None)
+        if item is not None and seen is not None:
+            head, heard = item.head, replace(seen, is_up=True, silent_since=None)
+            self._faces[name] = dict(head.metadata.labels), head.spec.namespaces.create, heard
+        return known is not None and known == self._faces.get(name)
 
     def _is_other(self, name: str) -> bool:
         """Tell whether others may go to a worker than before, whether it has room or not."""

@@ -73,7 +73,7 @@ class Memory:
         return new
 
     def note_placed(self, key: Key, placement: Placement) -> None:
-        """Take note that we have placed a workload, and that no worker was told of that yet."""
+        """Take note that we have placed a workload, and that no worker was told of that yet, or took it."""
         self._untold[key] = placement
 
     def note_told(self, key: Key) -> None:

@@ -113,7 +113,7 @@ class Reconciler:
                     await self._actor.write_status(_there(view.hub), step)
                 known.is_live = True
             case CreateMirror():
-                await self._create(known, view, step)
+                await self._create(known.key, view, step)
             case EditMirror():
                 await self._edit(step)
             case DeleteMirror():
@@ -144,8 +144,8 @@ class Reconciler:
         new = [each.worker for each in step.placement.shards if each.worker == view.reserved]
         return all(ask(key, worker) for worker in new)
 
-    async def _create(self, known: Known, view: View, step: CreateMirror) -> None:
-        key, memory = known.key, self._views.memory
+    async def _create(self, key: Key, view: View, step: CreateMirror) -> None:
+        memory = self._views.memory
         if not memory.refused.ask(key, step.worker):
             return  # by now another asks for all: the next look at what is known says that it waits
         try:
@@ -155,7 +155,8 @@ class Reconciler:
             reason = getattr(refusal.__cause__, "reason", "")
             is_general = isinstance(refusal, NamespaceRefused)
             why = str(refusal)
-            known.seen.add(step.worker)  # so it said itself that there is none
+            if placed := placement.read(_there(view.hub)):
+                memory.note_placed(key, placed)  # as if it had not been told: it has none
             if memory.refuse(key, step.worker, why, reason=reason, is_general=is_general):
                 message = f"Worker {step.worker} refused it: {why}"
                 self._record(_there(view.hub), "Warning", "Refused", message)
