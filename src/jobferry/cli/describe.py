@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from jobferry.cli import documents, job_events, options, render, tables, timeline
-from jobferry.cli.arguments import Parser, completes
+from jobferry.cli.arguments import Parser, completes, program
 from jobferry.cli.hub import Hub, run
-from jobferry.cli.job_facts import facts, is_delegated
+from jobferry.cli.job_facts import STARTING, Facts, facts, is_delegated
 from jobferry.cli.timeline import Moment
 from jobferry.core import placement
+from jobferry.core.status import FAILED
 from jobferry.localkube.apiserver.printing import durations
 from jobferry.objects import Obj
 from jobferry.objects.times import timestamp
@@ -45,7 +46,7 @@ def summary(job: Obj, now: datetime) -> dict[str, str]:
         "Name": seen.name,
         "Namespace": seen.namespace,
         "Queue": seen.queue,
-        "Status": seen.state + (f": {seen.message}" if seen.message else ""),
+        "Status": _status(seen),
         "Worker": f"{seen.worker or 'none yet'}{attempt}",
         "Cluster": ", ".join(shard.cluster for shard in placed.shards) if placed else "",
         "Progress": seen.progress,
@@ -56,6 +57,13 @@ def summary(job: Obj, now: datetime) -> dict[str, str]:
     if not is_delegated(job):
         lines["Delegated"] = "no"
     return {name: value for name, value in lines.items() if value}
+
+
+def _status(seen: Facts) -> str:
+    said = seen.state + (f": {seen.message}" if seen.message else "")
+    if seen.state not in (STARTING, FAILED):
+        return said
+    return f"{said} (`{program()} logs {seen.name}` tells more)"
 
 
 def text(job: Obj, life: Sequence[Moment], now: datetime) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from jobferry.cli import job_facts
+from jobferry.cli.arguments import program
 from jobferry.cli.picture import Opinion, Picture, Turn
 from jobferry.core import placement, times
 from jobferry.core.decide import decide
@@ -120,6 +121,9 @@ def _standing(job: Obj, now: datetime) -> str:
     if how == "Waiting":
         age = durations.since(meta["creationTimestamp"], now)
         return f"{name} waits for a worker; it was made {age} ago."
+    if how == job_facts.STARTING:
+        ready = job_facts.message(job)
+        return f"{name} starts{on}: {ready}; `{program()} logs {meta['name']}` tells why."
     doing = "runs" if how == "Running" else "is placed, and none of its pods is active yet,"
     return f"{name} {doing}{on}."
 

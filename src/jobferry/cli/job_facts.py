@@ -13,6 +13,9 @@ QUEUE_LABEL = f"{PREFIX}queue"
 HUB = "<hub>"
 """In place of a worker: where Jobs run that nobody delegated."""
 
+STARTING = "Starting"
+"""How a Job stands that has pods, of which none is ready."""
+
 _BUILT_IN = "kubernetes.io/job-controller"
 
 
@@ -34,7 +37,7 @@ class Facts:
     """How long it has run, or ran."""
 
     message: str
-    """Why it ended as it did."""
+    """Why it ended as it did, or is not running yet."""
 
 
 def facts(job: Obj, now: datetime) -> Facts:
@@ -51,7 +54,7 @@ def facts(job: Obj, now: datetime) -> Facts:
         queue=(meta.get("labels") or {}).get(QUEUE_LABEL) or "",
         age=durations.since(meta.get("creationTimestamp"), now),
         lasted=_lasted(status, now),
-        message=str((end(status) or {}).get("message") or ""),
+        message=message(job),
     )
 
 
@@ -76,10 +79,31 @@ def state(job: Obj) -> str:
     if job["spec"].get("suspend") or is_suspended(status):
         return "Suspended"
     if count(status, "active"):
-        return "Running"
+        return "Running" if is_running(job) else STARTING
     if is_delegated(job):
         return "Waiting" if placement.read(job) is None else "Placed"
     return "Waiting"
+
+
+def is_running(job: Obj) -> bool:
+    """Tell whether a pod of a Job runs; one that is active may still wait for its image, or for ever."""
+    status = job.get("status") or {}
+    if status.get("ready") is None:  # not every cluster counts them
+        return count(status, "active") > 0
+    return count(status, "ready") > 0
+
+
+def message(job: Obj) -> str:
+    """Say why a Job ended as it did, or what it is short of."""
+    status = job.get("status") or {}
+    if state(job) == STARTING:
+        return f"0 of {plural(count(status, 'active'), 'pod')} ready"
+    return str((end(status) or {}).get("message") or "")
+
+
+def plural(number: int, what: str) -> str:
+    """Say how many there are of something."""
+    return f"{number} {what}" + ("" if number == 1 else "s")
 
 
 def worker(job: Obj) -> str | None:

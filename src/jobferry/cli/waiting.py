@@ -8,10 +8,10 @@ from functools import partial
 from jobferry.cli import refusals
 from jobferry.cli.endings import JobFailed, TimeOver
 from jobferry.cli.hub import Hub, NotThere
-from jobferry.cli.job_facts import progress, worker
+from jobferry.cli.job_facts import is_running, progress, worker
 from jobferry.clock import Seconds, timeout
 from jobferry.core import placement
-from jobferry.core.status import COMPLETE, FAILED, count, end
+from jobferry.core.status import COMPLETE, FAILED, end
 from jobferry.errors import BadInput, Error
 from jobferry.kube.cache import Change
 from jobferry.kube.informer import Informer
@@ -35,7 +35,7 @@ GOALS = {
     for goal in (
         ENDED,
         Goal("placed", lambda job: placement.read(job) is not None or ENDED.holds(job)),
-        Goal("running", lambda job: bool(_active(job)) or ENDED.holds(job)),
+        Goal("running", lambda job: is_running(job) or ENDED.holds(job)),
     )
 }
 """Whoever has ended was placed and ran, or never will."""
@@ -97,7 +97,7 @@ def sentence(job: Obj) -> str:
     if how == FAILED:
         why = (end(job["status"]) or {}).get("message") or "no reason given"
         return f"{name} has failed{on}: {why}"
-    return f"{name} {'runs' if _active(job) else 'is placed'}{on}"
+    return f"{name} {'runs' if is_running(job) else 'is placed'}{on}"
 
 
 async def _all(
@@ -156,10 +156,6 @@ class _Waiting:
         """End the waiting."""
         if not self.over.done():
             self.over.set_exception(error)
-
-
-def _active(job: Obj) -> int:
-    return count(job.get("status") or {}, "active")
 
 
 def _got(goal: Goal) -> str:

@@ -118,6 +118,11 @@ def test_what_becomes_of_a_job_whose_worker_is_lost_is_told() -> None:
     [
         ({}, {}, "ml/train waits for a worker; it was made 60s ago."),
         ({"active": 1}, {}, "ml/train runs"),
+        (
+            {"active": 1, "ready": 0},
+            {},
+            "ml/train starts: 0 of 1 pod ready; `jobferry logs train` tells why.",
+        ),
         ({}, {"suspend": True}, "ml/train is suspended"),
         (
             {"conditions": [{"type": "Failed", "status": "True", "message": "Too late"}]},

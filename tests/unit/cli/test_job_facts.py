@@ -2,8 +2,9 @@ from typing import Any
 
 import pytest
 
-from jobferry.cli import jobs
+from jobferry.cli import describe, jobs, timeline
 from jobferry.cli.job_facts import facts, is_delegated, progress, state, worker
+from jobferry.cli.waiting import GOALS
 from tests.unit.cli.hub_objects import NOW, at, job, placed
 
 COMPLETE = {"type": "Complete", "status": "True", "message": "All done"}
@@ -14,6 +15,8 @@ COMPLETE = {"type": "Complete", "status": "True", "message": "All done"}
     [
         ({}, {}, "Waiting"),
         ({}, {"active": 2}, "Running"),
+        ({}, {"active": 2, "ready": 1}, "Running"),
+        ({}, {"active": 2, "ready": 0}, "Starting"),
         ({"suspend": True}, {}, "Suspended"),
         ({}, {"conditions": [{"type": "Suspended", "status": "True"}]}, "Suspended"),
         ({}, {"conditions": [COMPLETE]}, "Complete"),
@@ -27,6 +30,24 @@ def test_a_job_stands_in_one_word(spec: Any, status: Any, word: str) -> None:
 
 def test_what_is_placed_and_not_active_yet_is_placed() -> None:
     assert state(placed(job(), "east")) == "Placed"
+
+
+def test_a_job_whose_pods_do_not_start_does_not_run() -> None:
+    stuck = placed(job(status={"active": 1, "ready": 0}), "east")
+
+    assert facts(stuck, NOW).message == "0 of 1 pod ready"
+    assert not GOALS["running"].holds(stuck)
+    assert "Starting: 0 of 1 pod ready (`jobferry logs train`" in describe.text(
+        stuck, timeline.life(stuck, ()), NOW
+    )
+    assert GOALS["running"].holds(job(status={"active": 1, "ready": 1}))
+    assert GOALS["running"].holds(job(status={"active": 1}))
+
+
+def test_a_job_that_failed_points_to_its_logs() -> None:
+    failed = job(status={"conditions": [{"type": "Failed", "status": "True"}]})
+
+    assert "`jobferry logs train`" in describe.summary(failed, NOW)["Status"]
 
 
 def test_what_goes_is_being_deleted_whatever_else_it_is() -> None:
