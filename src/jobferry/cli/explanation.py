@@ -44,7 +44,7 @@ def explain(
     job: Obj, picture: Picture, events: Sequence[Obj], lease: Obj | None, now: datetime
 ) -> Explanation:
     """Explain where a Job is; `lease` is that of the dispatcher, if it can be read."""
-    says = [_standing(job, now)]
+    says = [_standing(job, picture, now)]
     policy = picture.policy(job)
     if isinstance(policy, str):
         says.append(f"It has no queue: {policy}.")
@@ -106,7 +106,7 @@ def _is_waiting(job: Obj) -> bool:
     return job_facts.state(job) == "Waiting" and placement.vouched(job) is None
 
 
-def _standing(job: Obj, now: datetime) -> str:
+def _standing(job: Obj, picture: Picture, now: datetime) -> str:
     meta, worker, how = job["metadata"], job_facts.worker(job), job_facts.state(job)
     name = f"{meta['namespace']}/{meta['name']}"
     attempt = placement.last_attempt(job)
@@ -121,6 +121,9 @@ def _standing(job: Obj, now: datetime) -> str:
     if how == "Waiting":
         age = durations.since(meta["creationTimestamp"], now)
         return f"{name} waits for a worker; it was made {age} ago."
+    known = picture.workers.get(worker or "")
+    if known is not None and (not known.is_up or known.silent_since is not None):
+        return f"{name} was placed{on}, which is not heard of: how it goes there is unknown."
     if how == job_facts.STARTING:
         ready = job_facts.message(job)
         return f"{name} starts{on}: {ready}; `{program()} logs {meta['name']}` tells why."

@@ -1,5 +1,6 @@
 """What the JSON of a Job says about its life, in the words that people read: pure."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -15,6 +16,11 @@ HUB = "<hub>"
 
 STARTING = "Starting"
 """How a Job stands that has pods, of which none is ready."""
+
+UNKNOWN = "Unknown"
+"""How a Job stands whose worker is not heard of."""
+
+NONE_ABSENT: Mapping[str, str] = {}
 
 _BUILT_IN = "kubernetes.io/job-controller"
 
@@ -40,22 +46,36 @@ class Facts:
     """Why it ended as it did, or is not running yet."""
 
 
-def facts(job: Obj, now: datetime) -> Facts:
-    """Read a Job."""
+def facts(job: Obj, now: datetime, absent: Mapping[str, str] = NONE_ABSENT) -> Facts:
+    """Read a Job; `absent` says of workers that nothing is heard of them: see `absences`."""
+    how, words = _standing(job, absent)
     status = job.get("status") or {}
     meta = job["metadata"]
     return Facts(
         namespace=meta.get("namespace") or "",
         name=meta["name"],
-        state=state(job),
+        state=how,
         worker=worker(job),
         attempt=placement.last_attempt(job),
         progress=progress(job),
         queue=(meta.get("labels") or {}).get(QUEUE_LABEL) or "",
         age=durations.since(meta.get("creationTimestamp"), now),
         lasted=_lasted(status, now),
-        message=message(job),
+        message=words,
     )
+
+
+def _standing(job: Obj, absent: Mapping[str, str]) -> tuple[str, str]:
+    """Return in which state a Job is, and why; on a worker that is not heard of nobody knows."""
+    how, placed = state(job), placement.read(job)
+    missed = (
+        [absent[each.worker] for each in placed.shards if each.worker in absent]
+        if placed
+        else []
+    )
+    if missed and how in ("Placed", STARTING, "Running"):
+        return UNKNOWN, ", ".join(missed)
+    return how, message(job)
 
 
 def manager(job: Obj) -> str:

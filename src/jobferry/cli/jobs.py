@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from jobferry.cli import documents, options, render, tables
+from jobferry.cli import absences, documents, options, render, tables
+from jobferry.cli.absences import Absent
 from jobferry.cli.arguments import Parser, completes
 from jobferry.cli.hub import Hub, run
-from jobferry.cli.job_facts import facts
+from jobferry.cli.job_facts import NONE_ABSENT, facts
 from jobferry.cli.tables import Column
 from jobferry.errors import BadInput
 from jobferry.kube.resources import JOBS
@@ -57,10 +58,12 @@ def main(arguments: Sequence[str]) -> None:
         if not found and given.output in ("table", "wide"):
             render.note(none_there(hub, labels))
             return
+        is_table = given.output in ("table", "wide")
+        absent = (await absences.read(hub) or {}) if is_table else {}
         now = hub.client.clock.now()
 
         def shown(wide: bool) -> str:
-            return tables.text(*table(found, now, where.everywhere), wide=wide)
+            return tables.text(*table(found, now, where.everywhere, absent), wide=wide)
 
         is_one = len(given.names) == 1
         render.text(documents.text(given.output, JOBS, found, shown, is_one=is_one))
@@ -69,16 +72,18 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def table(
-    jobs: Sequence[Obj], now: datetime, has_namespace: bool
+    jobs: Sequence[Obj], now: datetime, has_namespace: bool, absent: Absent = NONE_ABSENT
 ) -> tuple[list[Column], list[tables.Row]]:
     """Return the columns and the rows that show some Jobs."""
     columns = ([Column("NAMESPACE")] if has_namespace else []) + [*COLUMNS]
-    return columns, [row(job, now, has_namespace) for job in jobs]
+    return columns, [row(job, now, has_namespace, absent) for job in jobs]
 
 
-def row(job: Obj, now: datetime, has_namespace: bool) -> tables.Row:
+def row(
+    job: Obj, now: datetime, has_namespace: bool, absent: Absent = NONE_ABSENT
+) -> tables.Row:
     """Return the row that shows a Job."""
-    seen = facts(job, now)
+    seen = facts(job, now, absent)
     cells = [seen.name, seen.state, seen.worker, seen.attempt or "", seen.progress, seen.age]
     more = [seen.queue, seen.lasted, seen.message]
     return [*([seen.namespace] if has_namespace else []), *cells, *more]

@@ -110,6 +110,9 @@ def test_what_becomes_of_a_job_whose_worker_is_lost_is_told() -> None:
 
     found = explained(placed(job(), "east"), workers=[lost, worker("west"), worker("north")])
 
+    assert found.says[0].startswith(
+        "ml/train was placed on east, attempt 1, which is not heard"
+    )
     assert any("cannot be reached since" in each and "900 s" in each for each in found.says)
 
 

@@ -2,10 +2,11 @@ from typing import Any
 
 import pytest
 
-from jobferry.cli import describe, jobs, timeline
+from jobferry.cli import absences, describe, jobs, timeline
 from jobferry.cli.job_facts import facts, is_delegated, progress, state, worker
 from jobferry.cli.waiting import GOALS
 from tests.unit.cli.hub_objects import NOW, at, job, placed
+from tests.unit.cli.hub_objects import worker as worker_object
 
 COMPLETE = {"type": "Complete", "status": "True", "message": "All done"}
 
@@ -48,6 +49,25 @@ def test_a_job_that_failed_points_to_its_logs() -> None:
     failed = job(status={"conditions": [{"type": "Failed", "status": "True"}]})
 
     assert "`jobferry logs train`" in describe.summary(failed, NOW)["Status"]
+
+
+def test_nobody_knows_how_a_job_stands_whose_worker_is_not_heard_of() -> None:
+    silent = worker_object("west")
+    silent["status"]["conditions"][1] |= {"status": "False", "reason": "Silent"}
+    absent = absences.absent([worker_object("east", up=False), worker_object("north"), silent])
+    told = {name: f"{name} not heard since {at(-30)}" for name in ("east", "west")}
+    runs = job(status={"active": 1, "ready": 1})
+
+    assert absent == told
+    seen = facts(placed(runs, "east"), NOW, absent)
+    assert (seen.state, seen.message) == ("Unknown", told["east"])
+    assert jobs.row(placed(runs, "west"), NOW, False, absent)[1] == "Unknown"
+    assert f"Unknown: {told['west']}" in describe.text(
+        placed(runs, "west"), timeline.life(runs, ()), NOW, absent
+    )
+    assert facts(placed(runs, "north"), NOW, absent).state == "Running"
+    done = job(status={"conditions": [COMPLETE]})
+    assert facts(placed(done, "east"), NOW, absent).state == "Complete"
 
 
 def test_what_goes_is_being_deleted_whatever_else_it_is() -> None:
