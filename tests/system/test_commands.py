@@ -116,6 +116,9 @@ async def test_a_job_that_fits_nowhere_is_explained(world: World, terminal: Term
         "Waiting",
         "<none>",
     ]
+    await world.event("stuck", "NoWorker")
+    wide = (await terminal.out("jobs", *here, "-o", "wide")).splitlines()[1]
+    assert "No worker can take it" in wide
     assert "no logs yet" in await terminal.refused("logs", "stuck", *here, code=1)
     assert "before it was placed" in await terminal.out("cancel", "stuck", *here)
 

@@ -1,15 +1,12 @@
 """Which Workers nothing is heard of: what the hub says about their Jobs is old."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from jobferry.cli.hub import Hub
 from jobferry.kube import errors
 from jobferry.kube.calls import Scope
 from jobferry.objects import Obj, conditions
 from jobferry.workers.resource import WORKERS
-
-Absent = Mapping[str, str]
-"""By worker: what to say of it."""
 
 
 async def read(hub: Hub) -> dict[str, str] | None:

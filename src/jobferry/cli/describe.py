@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from jobferry.cli import absences, documents, job_events, options, render, tables, timeline
-from jobferry.cli.absences import Absent
 from jobferry.cli.arguments import Parser, completes, program
 from jobferry.cli.hub import Hub, run
-from jobferry.cli.job_facts import NONE_ABSENT, STARTING, Facts, facts, is_delegated
+from jobferry.cli.job_facts import ALONE, STARTING, Around, Facts, facts, is_delegated
 from jobferry.cli.timeline import Moment
 from jobferry.core import placement
 from jobferry.core.status import FAILED
@@ -29,19 +28,22 @@ def main(arguments: Sequence[str]) -> None:
 
     async def show(hub: Hub) -> None:
         job = await hub.job(given.job)
-        life = timeline.life(job, await job_events.read(hub.client, job))
-        absent = await absences.read(hub) or {}
+        events = await job_events.read(hub.client, job)
+        life = timeline.life(job, events)
+        around = Around(
+            absent=await absences.read(hub) or {}, events={job["metadata"]["uid"]: events}
+        )
         now = hub.client.clock.now()
         is_table = given.output == "table"
-        shown = text(job, life, now, absent) if is_table else None
-        render.text(shown or documents.data(given.output, data(job, life, now, absent)))
+        shown = text(job, life, now, around) if is_table else None
+        render.text(shown or documents.data(given.output, data(job, life, now, around)))
 
     run(options.where(given), show)
 
 
-def summary(job: Obj, now: datetime, absent: Absent = NONE_ABSENT) -> dict[str, str]:
+def summary(job: Obj, now: datetime, around: Around = ALONE) -> dict[str, str]:
     """Return what is to be said before the life."""
-    seen = facts(job, now, absent)
+    seen = facts(job, now, around)
     attempt = f" (attempt {seen.attempt})" if seen.attempt else ""
     placed = placement.read(job)
     lines = {
@@ -68,11 +70,11 @@ def _status(seen: Facts) -> str:
     return f"{said} (`{program()} logs {seen.name}` tells more)"
 
 
-def text(job: Obj, life: Sequence[Moment], now: datetime, absent: Absent = NONE_ABSENT) -> str:
+def text(job: Obj, life: Sequence[Moment], now: datetime, around: Around = ALONE) -> str:
     """Return a life to be read."""
     head = [
         f"{name + ':':<11} {tables.one_line(value)}"
-        for name, value in summary(job, now, absent).items()
+        for name, value in summary(job, now, around).items()
     ]
     began = life[0].at
     rows = [
@@ -81,12 +83,12 @@ def text(job: Obj, life: Sequence[Moment], now: datetime, absent: Absent = NONE_
     return "".join(f"{line}\n" for line in [*head, "Life:", *rows])
 
 
-def data(job: Obj, life: Sequence[Moment], now: datetime, absent: Absent = NONE_ABSENT) -> Obj:
+def data(job: Obj, life: Sequence[Moment], now: datetime, around: Around = ALONE) -> Obj:
     """Return a life for programs."""
     return {
         **{
             name.lower().replace(" ", ""): value
-            for name, value in summary(job, now, absent).items()
+            for name, value in summary(job, now, around).items()
         },
         "life": [
             {

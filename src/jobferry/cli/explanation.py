@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from jobferry.cli import job_facts
 from jobferry.cli.arguments import program
+from jobferry.cli.job_events import refusals
 from jobferry.cli.picture import Opinion, Picture, Turn
 from jobferry.core import placement, times
 from jobferry.core.decide import decide
@@ -16,10 +17,6 @@ from jobferry.kinds import job as job_kind
 from jobferry.localkube.apiserver.printing import durations
 from jobferry.objects import Obj
 from jobferry.settings import Settings
-
-_REFUSED = "Worker {worker} refused it: "
-_PLACED = "Placed on worker {worker},"
-"""How the dispatcher tells of it in events; after the first attempt a comma follows, and why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,12 +41,13 @@ def explain(
     job: Obj, picture: Picture, events: Sequence[Obj], lease: Obj | None, now: datetime
 ) -> Explanation:
     """Explain where a Job is; `lease` is that of the dispatcher, if it can be read."""
-    says = [_standing(job, picture, now)]
+    refused = refusals(events, picture.workers, now)
+    says = [_standing(job, picture, refused, now)]
     policy = picture.policy(job)
     if isinstance(policy, str):
         says.append(f"It has no queue: {policy}.")
         return Explanation(says=tuple(says), turn=None, opinions=())
-    view = picture.view(job, policy, refusals(events, [*picture.workers], now))
+    view = picture.view(job, policy, refused)
     turn = picture.turn(view) if _is_waiting(job) else None
     if turn is not None:
         says.append(f"In the line of its queue it is number {turn.place} of {turn.length}.")
@@ -64,39 +62,6 @@ def explain(
     )
 
 
-def refusals(events: Sequence[Obj], workers: Sequence[str], now: datetime) -> dict[str, str]:
-    """Return which workers have refused the Job since it was last placed there, when, and why.
-
-    The dispatcher asks them again, after a minute at first and then less and less often.
-    """
-    found = {}
-    for worker in workers:
-        refused = _last(events, "Refused", _REFUSED.format(worker=worker))
-        if refused is None:
-            continue
-        placed = _last(events, "Placed", _PLACED.format(worker=worker))
-        if placed is None or _told(placed) <= _told(refused):
-            why = str(refused["message"]).removeprefix(_REFUSED.format(worker=worker))
-            ago = durations.since(_told(refused), now)
-            found[worker] = f"it refused it {ago} ago: {why}"
-    return found
-
-
-def _last(events: Sequence[Obj], reason: str, start: str) -> Obj | None:
-    told = [
-        event
-        for event in events
-        if event.get("reason") == reason
-        and f"{event.get('message')},".startswith(start)
-        and _told(event)
-    ]
-    return max(told, key=_told, default=None)
-
-
-def _told(event: Obj) -> str:
-    return str(event.get("lastTimestamp") or event.get("eventTime") or "")
-
-
 def is_claimed(job: Obj, settings: Settings) -> bool:
     """Tell whether the dispatcher that these settings are of runs a Job."""
     return job_facts.manager(job) in settings.managed_by
@@ -106,7 +71,7 @@ def _is_waiting(job: Obj) -> bool:
     return job_facts.state(job) == "Waiting" and placement.vouched(job) is None
 
 
-def _standing(job: Obj, picture: Picture, now: datetime) -> str:
+def _standing(job: Obj, picture: Picture, refused: Mapping[str, str], now: datetime) -> str:
     meta, worker, how = job["metadata"], job_facts.worker(job), job_facts.state(job)
     name = f"{meta['namespace']}/{meta['name']}"
     attempt = placement.last_attempt(job)
@@ -121,6 +86,8 @@ def _standing(job: Obj, picture: Picture, now: datetime) -> str:
     if how == "Waiting":
         age = durations.since(meta["creationTimestamp"], now)
         return f"{name} waits for a worker; it was made {age} ago."
+    if how == "Placed" and worker is not None and worker in refused:
+        return f"{name} waits: it was placed{on}, but {refused[worker]}."
     known = picture.workers.get(worker or "")
     if known is not None and (not known.is_up or known.silent_since is not None):
         return f"{name} was placed{on}, which is not heard of: how it goes there is unknown."

@@ -1,9 +1,10 @@
 """What the JSON of a Job says about its life, in the words that people read: pure."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
+from jobferry.cli import job_events
 from jobferry.core import placement
 from jobferry.core.marks import PREFIX
 from jobferry.core.status import count, end, is_suspended
@@ -19,8 +20,6 @@ STARTING = "Starting"
 
 UNKNOWN = "Unknown"
 """How a Job stands whose worker is not heard of."""
-
-NONE_ABSENT: Mapping[str, str] = {}
 
 _BUILT_IN = "kubernetes.io/job-controller"
 
@@ -46,9 +45,23 @@ class Facts:
     """Why it ended as it did, or is not running yet."""
 
 
-def facts(job: Obj, now: datetime, absent: Mapping[str, str] = NONE_ABSENT) -> Facts:
-    """Read a Job; `absent` says of workers that nothing is heard of them: see `absences`."""
-    how, words = _standing(job, absent)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Around:
+    """What else is known that matters to Jobs."""
+
+    absent: Mapping[str, str] = field(default_factory=dict)
+    """What to say of workers that nothing is heard of: see `absences`."""
+
+    events: Mapping[str, Sequence[Obj]] = field(default_factory=dict)
+    """By the UID of the Job that they are about."""
+
+
+ALONE = Around()
+
+
+def facts(job: Obj, now: datetime, around: Around = ALONE) -> Facts:
+    """Read a Job."""
+    how, words = _standing(job, now, around)
     status = job.get("status") or {}
     meta = job["metadata"]
     return Facts(
@@ -65,8 +78,9 @@ def facts(job: Obj, now: datetime, absent: Mapping[str, str] = NONE_ABSENT) -> F
     )
 
 
-def _standing(job: Obj, absent: Mapping[str, str]) -> tuple[str, str]:
+def _standing(job: Obj, now: datetime, around: Around) -> tuple[str, str]:
     """Return in which state a Job is, and why; on a worker that is not heard of nobody knows."""
+    absent, events = around.absent, around.events.get(job["metadata"].get("uid") or "", ())
     how, placed = state(job), placement.read(job)
     missed = (
         [absent[each.worker] for each in placed.shards if each.worker in absent]
@@ -75,6 +89,13 @@ def _standing(job: Obj, absent: Mapping[str, str]) -> tuple[str, str]:
     )
     if missed and how in ("Placed", STARTING, "Running"):
         return UNKNOWN, ", ".join(missed)
+    if how == "Placed" and placed:
+        names = [each.worker for each in placed.shards]
+        refused = job_events.refusals(events, names, now)
+        if refused:
+            return "Waiting", ", ".join(f"{name}: {why}" for name, why in refused.items())
+    if how == "Waiting":
+        return how, job_events.why_waiting(events)
     return how, message(job)
 
 

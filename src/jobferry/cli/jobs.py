@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from jobferry.cli import absences, documents, options, render, tables
-from jobferry.cli.absences import Absent
+from jobferry.cli import absences, documents, job_events, options, render, tables
 from jobferry.cli.arguments import Parser, completes
 from jobferry.cli.hub import Hub, run
-from jobferry.cli.job_facts import NONE_ABSENT, facts
+from jobferry.cli.job_facts import ALONE, Around, facts, state
 from jobferry.cli.tables import Column
 from jobferry.errors import BadInput
 from jobferry.kube.resources import JOBS
@@ -59,11 +58,11 @@ def main(arguments: Sequence[str]) -> None:
             render.note(none_there(hub, labels))
             return
         is_table = given.output in ("table", "wide")
-        absent = (await absences.read(hub) or {}) if is_table else {}
+        around = await _around(hub, found, given.output == "wide") if is_table else ALONE
         now = hub.client.clock.now()
 
         def shown(wide: bool) -> str:
-            return tables.text(*table(found, now, where.everywhere, absent), wide=wide)
+            return tables.text(*table(found, now, where.everywhere, around), wide=wide)
 
         is_one = len(given.names) == 1
         render.text(documents.text(given.output, JOBS, found, shown, is_one=is_one))
@@ -71,19 +70,28 @@ def main(arguments: Sequence[str]) -> None:
     run(where, show)
 
 
+async def _around(hub: Hub, found: Sequence[Obj], is_wide: bool) -> Around:
+    """Read what else matters to Jobs; events only where one of them may have something to tell."""
+    states = {state(job) for job in found}
+    asks = "Placed" in states or (is_wide and "Waiting" in states)
+    within = None if hub.where.everywhere else hub.namespace
+    return Around(
+        absent=await absences.read(hub) or {},
+        events=await job_events.read_all(hub.client, within) if asks else {},
+    )
+
+
 def table(
-    jobs: Sequence[Obj], now: datetime, has_namespace: bool, absent: Absent = NONE_ABSENT
+    jobs: Sequence[Obj], now: datetime, has_namespace: bool, around: Around = ALONE
 ) -> tuple[list[Column], list[tables.Row]]:
     """Return the columns and the rows that show some Jobs."""
     columns = ([Column("NAMESPACE")] if has_namespace else []) + [*COLUMNS]
-    return columns, [row(job, now, has_namespace, absent) for job in jobs]
+    return columns, [row(job, now, has_namespace, around) for job in jobs]
 
 
-def row(
-    job: Obj, now: datetime, has_namespace: bool, absent: Absent = NONE_ABSENT
-) -> tables.Row:
+def row(job: Obj, now: datetime, has_namespace: bool, around: Around = ALONE) -> tables.Row:
     """Return the row that shows a Job."""
-    seen = facts(job, now, absent)
+    seen = facts(job, now, around)
     cells = [seen.name, seen.state, seen.worker, seen.attempt or "", seen.progress, seen.age]
     more = [seen.queue, seen.lasted, seen.message]
     return [*([seen.namespace] if has_namespace else []), *cells, *more]

@@ -7,6 +7,7 @@ from contextlib import suppress
 
 from jobferry.cli import absences, documents, jobs, refusals, render, tables
 from jobferry.cli.hub import Hub
+from jobferry.cli.job_facts import Around
 from jobferry.cli.redraw import Screen, is_terminal
 from jobferry.clock import Seconds, sleep, timeout
 from jobferry.core import placement
@@ -68,6 +69,11 @@ class _Sight:
         self.absent = absent or {}
         self.is_allowed = absent is not None
         self._listeners: list[Callable[[str], None]] = []
+
+    @property
+    def around(self) -> Around:
+        """What is known besides the Jobs themselves."""
+        return Around(absent=self.absent)
 
     def listen(self, listener: Callable[[str], None]) -> None:
         """Be told the name of each worker that is not heard of any more, or again."""
@@ -141,7 +147,7 @@ class _Lines:
             return documents.text(self._form, JOBS, [job], lambda _: "", is_one=True)
         wide, everywhere = self._form == "wide", self._hub.where.everywhere
         now = self._hub.client.clock.now()
-        columns, rows = jobs.table([job], now, everywhere, self._sight.absent)
+        columns, rows = jobs.table([job], now, everywhere, self._sight.around)
         is_first, cells = not self._widths, [tables.cell(each) for each in rows[0]]
         if is_first:
             self._widths = [len(column.title) for column in columns]
@@ -200,5 +206,5 @@ class _Redrawn:
         if not found:
             return [jobs.none_there(self._hub, ""), *told]
         now, everywhere = self._hub.client.clock.now(), self._hub.where.everywhere
-        table = jobs.table(found, now, everywhere, self._sight.absent)
+        table = jobs.table(found, now, everywhere, self._sight.around)
         return [*tables.lines(*table, wide=self._wide), *told]

@@ -3,7 +3,8 @@ from typing import Any
 import pytest
 
 from jobferry.cli import why
-from jobferry.cli.explanation import Explanation, explain, refusals
+from jobferry.cli.explanation import Explanation, explain
+from jobferry.cli.job_events import refusals
 from jobferry.cli.picture import Objects, Opinion, Picture, Turn
 from jobferry.errors import BadInput
 from jobferry.objects import Obj
@@ -149,6 +150,17 @@ def test_a_refusal_counts_until_it_is_placed_there_again() -> None:
     found = explained(job(), events=[before, refused, elsewhere])
     assert found.opinions[0] == Opinion(
         "east", False, "it refused it 20s ago: its namespace is missing"
+    )
+
+
+def test_a_job_that_its_worker_refused_waits() -> None:
+    refused = event("Refused", "Worker east refused it: its namespace is missing", age=20)
+
+    found = explained(placed(job(), "east"), events=[refused])
+
+    assert found.says[0] == (
+        "ml/train waits: it was placed on east, attempt 1, but it refused it 20s ago:"
+        " its namespace is missing."
     )
 
 

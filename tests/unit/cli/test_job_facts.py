@@ -3,9 +3,9 @@ from typing import Any
 import pytest
 
 from jobferry.cli import absences, describe, jobs, timeline
-from jobferry.cli.job_facts import facts, is_delegated, progress, state, worker
+from jobferry.cli.job_facts import Around, facts, is_delegated, progress, state, worker
 from jobferry.cli.waiting import GOALS
-from tests.unit.cli.hub_objects import NOW, at, job, placed
+from tests.unit.cli.hub_objects import NOW, at, event, job, placed
 from tests.unit.cli.hub_objects import worker as worker_object
 
 COMPLETE = {"type": "Complete", "status": "True", "message": "All done"}
@@ -54,20 +54,48 @@ def test_a_job_that_failed_points_to_its_logs() -> None:
 def test_nobody_knows_how_a_job_stands_whose_worker_is_not_heard_of() -> None:
     silent = worker_object("west")
     silent["status"]["conditions"][1] |= {"status": "False", "reason": "Silent"}
-    absent = absences.absent([worker_object("east", up=False), worker_object("north"), silent])
+    around = Around(
+        absent=absences.absent(
+            [worker_object("east", up=False), worker_object("north"), silent]
+        )
+    )
     told = {name: f"{name} not heard since {at(-30)}" for name in ("east", "west")}
     runs = job(status={"active": 1, "ready": 1})
 
-    assert absent == told
-    seen = facts(placed(runs, "east"), NOW, absent)
+    assert around.absent == told
+    seen = facts(placed(runs, "east"), NOW, around)
     assert (seen.state, seen.message) == ("Unknown", told["east"])
-    assert jobs.row(placed(runs, "west"), NOW, False, absent)[1] == "Unknown"
+    assert jobs.row(placed(runs, "west"), NOW, False, around)[1] == "Unknown"
     assert f"Unknown: {told['west']}" in describe.text(
-        placed(runs, "west"), timeline.life(runs, ()), NOW, absent
+        placed(runs, "west"), timeline.life(runs, ()), NOW, around
     )
-    assert facts(placed(runs, "north"), NOW, absent).state == "Running"
+    assert facts(placed(runs, "north"), NOW, around).state == "Running"
     done = job(status={"conditions": [COMPLETE]})
-    assert facts(placed(done, "east"), NOW, absent).state == "Complete"
+    assert facts(placed(done, "east"), NOW, around).state == "Complete"
+
+
+def test_a_job_that_its_worker_refused_waits() -> None:
+    there = placed(job(), "east")
+    refused = event("Refused", "Worker east refused it: no such namespace", age=20)
+    around = Around(events={"uid-train": [refused]})
+
+    seen = facts(there, NOW, around)
+
+    assert seen.state == "Waiting"
+    assert seen.message == "east: it refused it 20s ago: no such namespace"
+    assert facts(placed(job(), "west"), NOW, around).state == "Placed"
+
+
+def test_a_job_that_waits_tells_what_was_said_last() -> None:
+    events = [
+        event("NoQueue", "there is no Queue q", age=50),
+        event("NoWorker", "No worker can take it: east: not connected", age=20),
+        event("Else", "Something", age=10),
+    ]
+
+    seen = facts(job(), NOW, Around(events={"uid-train": events, "uid-other": []}))
+
+    assert (seen.state, seen.message) == ("Waiting", events[1]["message"])
 
 
 def test_what_goes_is_being_deleted_whatever_else_it_is() -> None:
