@@ -3,7 +3,16 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from jobferry.cli import absences, documents, job_events, options, render, tables, timeline
+from jobferry.cli import (
+    absences,
+    documents,
+    job_events,
+    options,
+    queue_names,
+    render,
+    tables,
+    timeline,
+)
 from jobferry.cli.arguments import Parser, completes, program
 from jobferry.cli.hub import Hub, run
 from jobferry.cli.job_facts import ALONE, STARTING, Around, Facts, facts, is_delegated
@@ -31,7 +40,9 @@ def main(arguments: Sequence[str]) -> None:
         events = await job_events.read(hub.client, job)
         life = timeline.life(job, events)
         around = Around(
-            absent=await absences.read(hub) or {}, events={job["metadata"]["uid"]: events}
+            absent=await absences.read(hub) or {},
+            events={job["metadata"]["uid"]: events},
+            queues=await queue_names.read(hub),
         )
         now = hub.client.clock.now()
         is_table = given.output == "table"

@@ -18,6 +18,8 @@ from jobferry.localkube.apiserver.printing import durations
 from jobferry.objects import Obj
 from jobferry.settings import Settings
 
+_ADD = "workers add NAME --from-context CONTEXT"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
@@ -50,8 +52,11 @@ def explain(
     view = picture.view(job, policy, refused)
     turn = picture.turn(view) if _is_waiting(job) else None
     if turn is not None:
-        says.append(f"In the line of its queue it is number {turn.place} of {turn.length}.")
+        line = "line of its queue" if policy.queue else "default line"
+        says.append(f"In the {line} it is number {turn.place} of {turn.length}.")
     says.append(_queue(job, policy))
+    if not picture.workers:
+        says.append(f"There are no Workers: `{program()} {_ADD}` adds one.")
     says.append(_needs(job))
     if view.priority_note:
         says.append(f"{view.priority_note[0].upper()}{view.priority_note[1:]}.")
@@ -100,8 +105,10 @@ def _standing(job: Obj, picture: Picture, refused: Mapping[str, str], now: datet
 
 def _queue(job: Obj, policy: Policy) -> str:
     label = (job["metadata"].get("labels") or {}).get(job_facts.QUEUE_LABEL)
-    where = f"Its label names the queue {label}" if label else "Its label names no queue"
-    return f"{where}; placement is {policy.placement} over {len(policy.workers)} workers."
+    how = "label" if label else "namespace"
+    where = f"in queue {policy.queue} (by its {how})" if policy.queue else "in no queue"
+    over = job_facts.plural(len(policy.workers), "worker")
+    return f"It is {where}; placement is {policy.placement} over {over}."
 
 
 def _needs(job: Obj) -> str:

@@ -55,6 +55,9 @@ class Around:
     events: Mapping[str, Sequence[Obj]] = field(default_factory=dict)
     """By the UID of the Job that they are about."""
 
+    queues: Mapping[str, str] = field(default_factory=dict)
+    """By namespace: the Queue of Jobs that name none."""
+
 
 ALONE = Around()
 
@@ -71,7 +74,7 @@ def facts(job: Obj, now: datetime, around: Around = ALONE) -> Facts:
         worker=worker(job),
         attempt=placement.last_attempt(job),
         progress=progress(job),
-        queue=(meta.get("labels") or {}).get(QUEUE_LABEL) or "",
+        queue=_queue(job, around),
         age=durations.since(meta.get("creationTimestamp"), now),
         lasted=_lasted(status, now),
         message=words,
@@ -97,6 +100,14 @@ def _standing(job: Obj, now: datetime, around: Around) -> tuple[str, str]:
     if how == "Waiting":
         return how, job_events.why_waiting(events)
     return how, message(job)
+
+
+def _queue(job: Obj, around: Around) -> str:
+    meta = job["metadata"]
+    named = str((meta.get("labels") or {}).get(QUEUE_LABEL) or "")
+    if named or not is_delegated(job):
+        return named
+    return around.queues.get(meta.get("namespace") or "", "")
 
 
 def manager(job: Obj) -> str:

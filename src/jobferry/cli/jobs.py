@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from jobferry.cli import absences, documents, job_events, options, render, tables
+from jobferry.cli import absences, documents, job_events, options, queue_names, render, tables
 from jobferry.cli.arguments import Parser, completes
 from jobferry.cli.hub import Hub, run
 from jobferry.cli.job_facts import ALONE, Around, facts, state
@@ -78,6 +78,7 @@ async def _around(hub: Hub, found: Sequence[Obj], is_wide: bool) -> Around:
     return Around(
         absent=await absences.read(hub) or {},
         events=await job_events.read_all(hub.client, within) if asks else {},
+        queues=await queue_names.read(hub) if is_wide else {},
     )
 
 

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from jobferry.cli import absences, documents, jobs, refusals, render, tables
+from jobferry.cli import absences, documents, jobs, queue_names, refusals, render, tables
 from jobferry.cli.hub import Hub
 from jobferry.cli.job_facts import Around
 from jobferry.cli.redraw import Screen, is_terminal
@@ -37,7 +37,10 @@ async def watch(hub: Hub, names: Sequence[str], labels: str, form: str) -> None:
     fields = _ONE.format(names[0]) if len(names) == 1 else ""
     informer = Informer(hub.client, hub.scope(JOBS, labels=labels, fields=fields), Head)
     is_table = form in ("table", "wide")
-    sight = _Sight(await absences.read(hub) if is_table else None)
+    sight = _Sight(
+        await absences.read(hub) if is_table else None,
+        await queue_names.read(hub) if form == "wide" else {},
+    )
     view: _Redrawn | _Lines
     if is_table and is_terminal(sys.stdout):
         view = _Redrawn(hub, informer, sight, names, form == "wide")
@@ -65,15 +68,16 @@ async def watch(hub: Hub, names: Sequence[str], labels: str, form: str) -> None:
 class _Sight:
     """Which workers are not heard of, as it changes; nobody is told who may not read Workers."""
 
-    def __init__(self, absent: dict[str, str] | None) -> None:
+    def __init__(self, absent: dict[str, str] | None, queues: dict[str, str]) -> None:
         self.absent = absent or {}
+        self._queues = queues
         self.is_allowed = absent is not None
         self._listeners: list[Callable[[str], None]] = []
 
     @property
     def around(self) -> Around:
         """What is known besides the Jobs themselves."""
-        return Around(absent=self.absent)
+        return Around(absent=self.absent, queues=self._queues)
 
     def listen(self, listener: Callable[[str], None]) -> None:
         """Be told the name of each worker that is not heard of any more, or again."""

@@ -71,7 +71,7 @@ def test_its_place_in_line_is_by_age_among_those_that_wait() -> None:
     found = explained(job(age=50), *others)
 
     assert found.turn == Turn(2, 3, "east")
-    assert "In the line of its queue it is number 2 of 3." in found.says
+    assert "In the default line it is number 2 of 3." in found.says
 
 
 def test_its_place_in_line_is_by_priority_where_its_queue_honours_it() -> None:
@@ -97,6 +97,31 @@ def test_a_job_is_not_in_its_own_way() -> None:
 
     assert found.opinions == (Opinion("east", True, ""),)
     assert found.turn is None
+
+
+@pytest.mark.parametrize(
+    ("named", "queues", "said"),
+    [
+        (None, [queue("q", namespaces=["ml"])], "It is in queue q (by its namespace);"),
+        ("q", [queue("q")], "It is in queue q (by its label);"),
+        (None, [], "It is in no queue;"),
+    ],
+)
+def test_the_queue_is_told_and_how_it_was_found(
+    named: str | None, queues: list[Obj], said: str
+) -> None:
+    found = explained(job(queue=named), queues=queues, workers=[worker("east")])
+
+    assert f"{said} placement is Spread over 1 worker." in found.says
+    line = "line of its queue" if queues else "default line"
+    assert f"In the {line} it is number 1 of 1." in found.says
+
+
+def test_a_hub_without_workers_is_told_how_to_add_one() -> None:
+    said = "There are no Workers: `jobferry workers add NAME --from-context CONTEXT` adds one."
+
+    assert said in explained(job(), workers=[]).says
+    assert said not in explained(job()).says
 
 
 def test_a_job_without_a_queue_is_told_so() -> None:

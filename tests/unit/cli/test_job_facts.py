@@ -2,10 +2,10 @@ from typing import Any
 
 import pytest
 
-from jobferry.cli import absences, describe, jobs, timeline
+from jobferry.cli import absences, describe, jobs, queue_names, timeline
 from jobferry.cli.job_facts import Around, facts, is_delegated, progress, state, worker
 from jobferry.cli.waiting import GOALS
-from tests.unit.cli.hub_objects import NOW, at, event, job, placed
+from tests.unit.cli.hub_objects import NOW, at, event, job, placed, queue
 from tests.unit.cli.hub_objects import worker as worker_object
 
 COMPLETE = {"type": "Complete", "status": "True", "message": "All done"}
@@ -96,6 +96,17 @@ def test_a_job_that_waits_tells_what_was_said_last() -> None:
     seen = facts(job(), NOW, Around(events={"uid-train": events, "uid-other": []}))
 
     assert (seen.state, seen.message) == ("Waiting", events[1]["message"])
+
+
+def test_a_job_is_in_the_queue_of_its_namespace_unless_it_names_one() -> None:
+    claims = [queue("a", namespaces=["ml", "both"]), queue("b", namespaces=["both"])]
+    around = Around(queues=queue_names.by_namespace(claims))
+
+    assert around.queues == {"ml": "a"}
+    assert facts(job(), NOW, around).queue == "a"
+    assert facts(job(queue="q"), NOW, around).queue == "q"
+    assert facts(job(manager=None), NOW, around).queue == ""
+    assert describe.summary(job(), NOW, around)["Queue"] == "a"
 
 
 def test_what_goes_is_being_deleted_whatever_else_it_is() -> None:
