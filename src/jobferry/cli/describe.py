@@ -10,6 +10,7 @@ from jobferry.cli import (
     options,
     queue_names,
     render,
+    silence,
     tables,
     timeline,
 )
@@ -48,6 +49,8 @@ def main(arguments: Sequence[str]) -> None:
         is_table = given.output == "table"
         shown = text(job, life, now, around) if is_table else None
         render.text(shown or documents.data(given.output, data(job, life, now, around)))
+        if is_table and is_delegated(job):
+            await silence.warn(hub)
 
     run(options.where(given), show)
 

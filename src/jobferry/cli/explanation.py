@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from jobferry.cli import job_facts
+from jobferry.cli import job_facts, silence
 from jobferry.cli.arguments import program
 from jobferry.cli.job_events import refusals
 from jobferry.cli.picture import Opinion, Picture, Turn
-from jobferry.core import placement, times
+from jobferry.core import placement
 from jobferry.core.decide import decide
 from jobferry.core.status import end
 from jobferry.core.steps import Rest
@@ -45,10 +45,11 @@ def explain(
     """Explain where a Job is; `lease` is that of the dispatcher, if it can be read."""
     refused = refusals(events, picture.workers, now)
     says = [_standing(job, picture, refused, now)]
+    unled = [said] if (said := silence.sentence(lease, now)) else []
     policy = picture.policy(job)
     if isinstance(policy, str):
         says.append(f"It has no queue: {policy}.")
-        return Explanation(says=tuple(says), turn=None, opinions=())
+        return Explanation(says=(*says, *unled), turn=None, opinions=())
     view = picture.view(job, policy, refused)
     turn = picture.turn(view) if _is_waiting(job) else None
     if turn is not None:
@@ -61,7 +62,7 @@ def explain(
     if view.priority_note:
         says.append(f"{view.priority_note[0].upper()}{view.priority_note[1:]}.")
     return Explanation(
-        says=(*says, *_loss(job, view), *_silence(lease, now)),
+        says=(*says, *_loss(job, view), *unled),
         turn=turn,
         opinions=tuple(picture.opinions(view)),
     )
@@ -125,18 +126,3 @@ def _loss(job: Obj, view: View) -> list[str]:
         return []
     step = decide(view, job_kind)
     return [f"{step.why}."] if isinstance(step, Rest) else []
-
-
-def _silence(lease: Obj | None, now: datetime) -> list[str]:
-    """Say if no dispatcher seems to run: all else is what the last one knew."""
-    if lease is None:
-        return []
-    spec: Mapping[str, object] = lease.get("spec") or {}
-    renewed, lasts = spec.get("renewTime"), spec.get("leaseDurationSeconds")
-    if not renewed or not isinstance(lasts, int):
-        return []
-    since = now - times.instant(str(renewed))
-    if since < timedelta(seconds=lasts):
-        return []
-    ago = durations.human(int(since.total_seconds()))
-    return [f"No dispatcher seems to run: its Lease was last renewed {ago} ago."]

@@ -3,7 +3,16 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from jobferry.cli import absences, documents, job_events, options, queue_names, render, tables
+from jobferry.cli import (
+    absences,
+    documents,
+    job_events,
+    options,
+    queue_names,
+    render,
+    silence,
+    tables,
+)
 from jobferry.cli.arguments import Parser, completes
 from jobferry.cli.hub import Hub, run
 from jobferry.cli.job_facts import ALONE, Around, facts, state
@@ -48,16 +57,18 @@ def main(arguments: Sequence[str]) -> None:
         raise BadInput("names go with neither -l nor -A", hint="Leave out the names.")
 
     async def show(hub: Hub) -> None:
+        is_table = given.output in ("table", "wide")
         if given.watch:
+            if is_table:
+                await silence.warn(hub)
             from jobferry.cli import jobs_live  # noqa: PLC0415 (a list alone is there sooner)
 
             await jobs_live.watch(hub, given.names, labels, given.output)
             return
         found = await hub.chosen(JOBS, given.names, labels)
-        if not found and given.output in ("table", "wide"):
+        if not found and is_table:
             render.note(none_there(hub, labels))
             return
-        is_table = given.output in ("table", "wide")
         around = await _around(hub, found, given.output == "wide") if is_table else ALONE
         now = hub.client.clock.now()
 
@@ -66,6 +77,8 @@ def main(arguments: Sequence[str]) -> None:
 
         is_one = len(given.names) == 1
         render.text(documents.text(given.output, JOBS, found, shown, is_one=is_one))
+        if is_table:
+            await silence.warn(hub)
 
     run(where, show)
 

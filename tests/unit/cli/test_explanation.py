@@ -196,6 +196,7 @@ def test_a_dispatcher_that_is_silent_is_told_of() -> None:
         "No dispatcher seems to run: its Lease was last renewed 10m ago."
         in explained(job(), lease=lease).says
     )
+    assert "No dispatcher" in explained(job(queue="nosuch"), lease=lease).says[-1]
     fresh = {"spec": {"renewTime": at(-5), "leaseDurationSeconds": 15}}
     assert not any("dispatcher" in each for each in explained(job(), lease=fresh).says)
     assert not any("dispatcher" in each for each in explained(job(), lease={}).says)
