@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from jobferry.cli import refusals
+from jobferry.cli.arguments import program
 from jobferry.cli.endings import JobFailed, TimeOver
 from jobferry.cli.hub import Hub, NotThere
 from jobferry.cli.job_facts import is_running, progress, worker
@@ -69,16 +70,26 @@ async def wait(
             async with timeout(hub.client.clock, within):
                 ended = await _all(hub, jobs, goal, say)
     except TimeoutError:
-        names = ", ".join(job["metadata"]["name"] for job in jobs)
-        raise TimeOver(
-            f"not all of {names} {_got(goal)} within {within:g} s",
-            hint="`jobferry why JOB` tells what it waits for.",
-        ) from None
+        raise too_late([job["metadata"]["name"] for job in jobs], goal, within) from None
     failed = [name for name, job in ended.items() if outcome(job) == FAILED]
     if failed:
         raise JobFailed(
             f"{', '.join(failed)} failed", hint=f"`jobferry describe {failed[0]}` tells more."
         )
+
+
+def too_late(names: Sequence[str], goal: Goal, within: Seconds | None) -> TimeOver:
+    """Say that Jobs have not got there in time."""
+    one = len(names) == 1
+    what = (
+        f"{names[0]} has not {_done(goal)}"
+        if one
+        else f"not all of {', '.join(names)} {_got(goal)}"
+    )
+    return TimeOver(
+        f"{what} within {within:g} s",
+        hint=f"`{program()} why {names[0] if one else 'JOB'}` tells what it waits for.",
+    )
 
 
 def outcome(job: Obj) -> str | None:
@@ -156,6 +167,10 @@ class _Waiting:
         """End the waiting."""
         if not self.over.done():
             self.over.set_exception(error)
+
+
+def _done(goal: Goal) -> str:
+    return {"ended": "ended", "placed": "been placed", "running": "run"}[goal.name]
 
 
 def _got(goal: Goal) -> str:
