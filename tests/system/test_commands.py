@@ -42,7 +42,7 @@ async def test_a_job_from_submit_to_cancel(world: World, terminal: Terminal) -> 
     listed = (await terminal.out("jobs", *here)).splitlines()
     assert listed[0].split() == ["NAME", "STATUS", "WORKER", "ATTEMPT", "PROGRESS", "AGE"]
     assert listed[1].split()[:5] == ["sweep", "Complete", where, "1", "3/3"]
-    assert f"Placed on worker {where}" in await terminal.out("describe", "sweep", *here)
+    assert f"attempt 1 on {where}" in await terminal.out("describe", "sweep", *here)
     assert await terminal.out("wait", "sweep", *here) == f"sweep is complete on {where}: 3/3\n"
     assert "has ended on" in await terminal.out("why", "sweep", *here)
 
@@ -103,7 +103,8 @@ async def test_a_job_that_fits_nowhere_is_explained(world: World, terminal: Term
     await terminal.out("submit", "--name=stuck", f"--queue={queue}", *here, "--", "x")
 
     late = await terminal.refused("wait", "stuck", "--timeout=100ms", *here, code=4)
-    assert "not all of stuck ended within 0.1 s" in late
+    assert "stuck has not ended within 0.1 s" in late
+    assert "`jobferry why stuck`" in late
     told = await terminal.out("why", "stuck", *here)
     assert f"{world.namespace}/stuck waits for a worker" in told
     assert "it is number 1 of 1" in told
@@ -116,6 +117,9 @@ async def test_a_job_that_fits_nowhere_is_explained(world: World, terminal: Term
         "Waiting",
         "<none>",
     ]
+    await world.event("stuck", "NoWorker")
+    wide = (await terminal.out("jobs", *here, "-o", "wide")).splitlines()[1]
+    assert "No worker can take it" in wide
     assert "no logs yet" in await terminal.refused("logs", "stuck", *here, code=1)
     assert "before it was placed" in await terminal.out("cancel", "stuck", *here)
 
@@ -198,7 +202,7 @@ async def test_workers_queues_and_their_load_are_shown(
     assert shown.splitlines()[1].split()[:4] == [queue, world.namespace, "all", "Pack"]
     top = json.loads(await terminal.out("top", "-o", "json"))
     assert [each["name"] for each in top["workers"]] == ["east", "west"]
-    assert "Jobs wait for a worker." in await terminal.out("top")
+    assert "for a worker." in await terminal.out("top")
     assert "hub v1." in await terminal.out("version")
 
 
@@ -377,5 +381,6 @@ async def test_ctrl_c_ends_the_waiting_and_not_the_job(
         assert await process.stdout.readline() == b"stays\n"
         ended = await terminal.interrupted(process)
 
-    assert (ended.code, ended.out, ended.err) == (130, "", "")
+    assert (ended.code, ended.out) == (130, "")
+    assert ended.err == "stays goes on: `jobferry wait stays` waits for it again.\n"
     assert await world.hub.get(JOBS, "stays", world.namespace)

@@ -1,13 +1,14 @@
 """`jobferry cancel`: stops Jobs and deletes them."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from jobferry import settings
-from jobferry.cli import options, render
+from jobferry.cli import absences, options, render, silence
 from jobferry.cli.arguments import Parser, completes
 from jobferry.cli.hub import Hub, run
 from jobferry.cli.job_facts import is_delegated, manager, worker
+from jobferry.core import placement
 from jobferry.errors import BadInput
 from jobferry.kube.resources import JOBS
 from jobferry.objects import Obj
@@ -31,12 +32,14 @@ def main(arguments: Sequence[str]) -> None:
         found = await hub.chosen(JOBS, list(dict.fromkeys(given.jobs)), "")
         for job in found:
             refuse_undelegated(job, chosen)
+        is_silent = await silence.warn(hub)
+        absent = await absences.read(hub) or {}
         for job in found:
             meta = job["metadata"]
             await hub.client.delete(
                 JOBS, meta["name"], hub.namespace, propagation="Background", uid=meta["uid"]
             )
-            render.text(f"{sentence(job)}\n")
+            render.text(f"{sentence(job, absent, is_silent)}\n")
 
     run(options.where(given), cancel)
 
@@ -51,9 +54,16 @@ def refuse_undelegated(job: Obj, chosen: Settings) -> None:
         )
 
 
-def sentence(job: Obj) -> str:
-    """Say what becomes of a Job that was cancelled."""
+def sentence(job: Obj, absent: Collection[str] = (), is_silent: bool = False) -> str:
+    """Say what becomes of a Job that was cancelled, with workers out of reach, or without a dispatcher."""
     name, where = job["metadata"]["name"], worker(job)
     if where is None:
         return f"{name} is cancelled: it was deleted before it was placed on a worker"
-    return f"{name} is cancelled: it was deleted, and its mirror and pods on {where} go, too"
+    placed = placement.read(job)
+    missed = [each.worker for each in placed.shards if each.worker in absent] if placed else []
+    waits = ["a dispatcher runs"] if is_silent else []
+    waits += [f"{', '.join(missed)} can be reached"] if missed else []
+    once = f" as soon as {' and '.join(waits)}" if waits else ""
+    return (
+        f"{name} is cancelled: it was deleted, and its mirror and pods on {where} go, too{once}"
+    )

@@ -3,12 +3,23 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from jobferry.cli import documents, job_events, options, render, tables, timeline
-from jobferry.cli.arguments import Parser, completes
+from jobferry.cli import (
+    absences,
+    documents,
+    job_events,
+    options,
+    queue_names,
+    render,
+    silence,
+    tables,
+    timeline,
+)
+from jobferry.cli.arguments import Parser, completes, program
 from jobferry.cli.hub import Hub, run
-from jobferry.cli.job_facts import facts, is_delegated
+from jobferry.cli.job_facts import ALONE, STARTING, Around, Facts, facts, is_delegated
 from jobferry.cli.timeline import Moment
 from jobferry.core import placement
+from jobferry.core.status import FAILED
 from jobferry.localkube.apiserver.printing import durations
 from jobferry.objects import Obj
 from jobferry.objects.times import timestamp
@@ -27,25 +38,33 @@ def main(arguments: Sequence[str]) -> None:
 
     async def show(hub: Hub) -> None:
         job = await hub.job(given.job)
-        life = timeline.life(job, await job_events.read(hub.client, job))
+        events = await job_events.read(hub.client, job)
+        life = timeline.life(job, events)
+        around = Around(
+            absent=await absences.read(hub) or {},
+            events={job["metadata"]["uid"]: events},
+            queues=await queue_names.read(hub),
+        )
         now = hub.client.clock.now()
         is_table = given.output == "table"
-        shown = text(job, life, now) if is_table else None
-        render.text(shown or documents.data(given.output, data(job, life, now)))
+        shown = text(job, life, now, around) if is_table else None
+        render.text(shown or documents.data(given.output, data(job, life, now, around)))
+        if is_table and is_delegated(job):
+            await silence.warn(hub)
 
     run(options.where(given), show)
 
 
-def summary(job: Obj, now: datetime) -> dict[str, str]:
+def summary(job: Obj, now: datetime, around: Around = ALONE) -> dict[str, str]:
     """Return what is to be said before the life."""
-    seen = facts(job, now)
+    seen = facts(job, now, around)
     attempt = f" (attempt {seen.attempt})" if seen.attempt else ""
     placed = placement.read(job)
     lines = {
         "Name": seen.name,
         "Namespace": seen.namespace,
         "Queue": seen.queue,
-        "Status": seen.state + (f": {seen.message}" if seen.message else ""),
+        "Status": _status(seen),
         "Worker": f"{seen.worker or 'none yet'}{attempt}",
         "Cluster": ", ".join(shard.cluster for shard in placed.shards) if placed else "",
         "Progress": seen.progress,
@@ -58,11 +77,18 @@ def summary(job: Obj, now: datetime) -> dict[str, str]:
     return {name: value for name, value in lines.items() if value}
 
 
-def text(job: Obj, life: Sequence[Moment], now: datetime) -> str:
+def _status(seen: Facts) -> str:
+    said = seen.state + (f": {seen.message}" if seen.message else "")
+    if seen.state not in (STARTING, FAILED):
+        return said
+    return f"{said} (`{program()} logs {seen.name}` tells more)"
+
+
+def text(job: Obj, life: Sequence[Moment], now: datetime, around: Around = ALONE) -> str:
     """Return a life to be read."""
     head = [
         f"{name + ':':<11} {tables.one_line(value)}"
-        for name, value in summary(job, now).items()
+        for name, value in summary(job, now, around).items()
     ]
     began = life[0].at
     rows = [
@@ -71,10 +97,13 @@ def text(job: Obj, life: Sequence[Moment], now: datetime) -> str:
     return "".join(f"{line}\n" for line in [*head, "Life:", *rows])
 
 
-def data(job: Obj, life: Sequence[Moment], now: datetime) -> Obj:
+def data(job: Obj, life: Sequence[Moment], now: datetime, around: Around = ALONE) -> Obj:
     """Return a life for programs."""
     return {
-        **{name.lower().replace(" ", ""): value for name, value in summary(job, now).items()},
+        **{
+            name.lower().replace(" ", ""): value
+            for name, value in summary(job, now, around).items()
+        },
         "life": [
             {
                 "at": timestamp(each.at),

@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from jobferry.cli import job_facts
+from jobferry.cli import job_facts, silence
+from jobferry.cli.arguments import program
+from jobferry.cli.job_events import refusals
 from jobferry.cli.picture import Opinion, Picture, Turn
-from jobferry.core import placement, times
+from jobferry.core import placement
 from jobferry.core.decide import decide
 from jobferry.core.status import end
 from jobferry.core.steps import Rest
@@ -16,9 +18,7 @@ from jobferry.localkube.apiserver.printing import durations
 from jobferry.objects import Obj
 from jobferry.settings import Settings
 
-_REFUSED = "Worker {worker} refused it: "
-_PLACED = "Placed on worker {worker},"
-"""How the dispatcher tells of it in events; after the first attempt a comma follows, and why."""
+_ADD = "workers add NAME --from-context CONTEXT"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,57 +43,29 @@ def explain(
     job: Obj, picture: Picture, events: Sequence[Obj], lease: Obj | None, now: datetime
 ) -> Explanation:
     """Explain where a Job is; `lease` is that of the dispatcher, if it can be read."""
-    says = [_standing(job, now)]
+    refused = refusals(events, picture.workers, now)
+    says = [_standing(job, picture, refused, now)]
+    unled = [said] if (said := silence.sentence(lease, now)) else []
     policy = picture.policy(job)
     if isinstance(policy, str):
         says.append(f"It has no queue: {policy}.")
-        return Explanation(says=tuple(says), turn=None, opinions=())
-    view = picture.view(job, policy, refusals(events, [*picture.workers], now))
+        return Explanation(says=(*says, *unled), turn=None, opinions=())
+    view = picture.view(job, policy, refused)
     turn = picture.turn(view) if _is_waiting(job) else None
     if turn is not None:
-        says.append(f"In the line of its queue it is number {turn.place} of {turn.length}.")
+        line = "line of its queue" if policy.queue else "default line"
+        says.append(f"In the {line} it is number {turn.place} of {turn.length}.")
     says.append(_queue(job, policy))
+    if not picture.workers:
+        says.append(f"There are no Workers: `{program()} {_ADD}` adds one.")
     says.append(_needs(job))
     if view.priority_note:
         says.append(f"{view.priority_note[0].upper()}{view.priority_note[1:]}.")
     return Explanation(
-        says=(*says, *_loss(job, view), *_silence(lease, now)),
+        says=(*says, *_loss(job, view), *unled),
         turn=turn,
         opinions=tuple(picture.opinions(view)),
     )
-
-
-def refusals(events: Sequence[Obj], workers: Sequence[str], now: datetime) -> dict[str, str]:
-    """Return which workers have refused the Job since it was last placed there, when, and why.
-
-    The dispatcher asks them again, after a minute at first and then less and less often.
-    """
-    found = {}
-    for worker in workers:
-        refused = _last(events, "Refused", _REFUSED.format(worker=worker))
-        if refused is None:
-            continue
-        placed = _last(events, "Placed", _PLACED.format(worker=worker))
-        if placed is None or _told(placed) <= _told(refused):
-            why = str(refused["message"]).removeprefix(_REFUSED.format(worker=worker))
-            ago = durations.since(_told(refused), now)
-            found[worker] = f"it refused it {ago} ago: {why}"
-    return found
-
-
-def _last(events: Sequence[Obj], reason: str, start: str) -> Obj | None:
-    told = [
-        event
-        for event in events
-        if event.get("reason") == reason
-        and f"{event.get('message')},".startswith(start)
-        and _told(event)
-    ]
-    return max(told, key=_told, default=None)
-
-
-def _told(event: Obj) -> str:
-    return str(event.get("lastTimestamp") or event.get("eventTime") or "")
 
 
 def is_claimed(job: Obj, settings: Settings) -> bool:
@@ -105,7 +77,7 @@ def _is_waiting(job: Obj) -> bool:
     return job_facts.state(job) == "Waiting" and placement.vouched(job) is None
 
 
-def _standing(job: Obj, now: datetime) -> str:
+def _standing(job: Obj, picture: Picture, refused: Mapping[str, str], now: datetime) -> str:
     meta, worker, how = job["metadata"], job_facts.worker(job), job_facts.state(job)
     name = f"{meta['namespace']}/{meta['name']}"
     attempt = placement.last_attempt(job)
@@ -120,14 +92,24 @@ def _standing(job: Obj, now: datetime) -> str:
     if how == "Waiting":
         age = durations.since(meta["creationTimestamp"], now)
         return f"{name} waits for a worker; it was made {age} ago."
+    if how == "Placed" and worker is not None and worker in refused:
+        return f"{name} waits: it was placed{on}, but {refused[worker]}."
+    known = picture.workers.get(worker or "")
+    if known is not None and (not known.is_up or known.silent_since is not None):
+        return f"{name} was placed{on}, which is not heard of: how it goes there is unknown."
+    if how == job_facts.STARTING:
+        ready = job_facts.message(job)
+        return f"{name} starts{on}: {ready}; `{program()} logs {meta['name']}` tells why."
     doing = "runs" if how == "Running" else "is placed, and none of its pods is active yet,"
     return f"{name} {doing}{on}."
 
 
 def _queue(job: Obj, policy: Policy) -> str:
     label = (job["metadata"].get("labels") or {}).get(job_facts.QUEUE_LABEL)
-    where = f"Its label names the queue {label}" if label else "Its label names no queue"
-    return f"{where}; placement is {policy.placement} over {len(policy.workers)} workers."
+    how = "label" if label else "namespace"
+    where = f"in queue {policy.queue} (by its {how})" if policy.queue else "in no queue"
+    over = job_facts.plural(len(policy.workers), "worker")
+    return f"It is {where}; placement is {policy.placement} over {over}."
 
 
 def _needs(job: Obj) -> str:
@@ -144,18 +126,3 @@ def _loss(job: Obj, view: View) -> list[str]:
         return []
     step = decide(view, job_kind)
     return [f"{step.why}."] if isinstance(step, Rest) else []
-
-
-def _silence(lease: Obj | None, now: datetime) -> list[str]:
-    """Say if no dispatcher seems to run: all else is what the last one knew."""
-    if lease is None:
-        return []
-    spec: Mapping[str, object] = lease.get("spec") or {}
-    renewed, lasts = spec.get("renewTime"), spec.get("leaseDurationSeconds")
-    if not renewed or not isinstance(lasts, int):
-        return []
-    since = now - times.instant(str(renewed))
-    if since < timedelta(seconds=lasts):
-        return []
-    ago = durations.human(int(since.total_seconds()))
-    return [f"No dispatcher seems to run: its Lease was last renewed {ago} ago."]

@@ -1,8 +1,10 @@
 """What the JSON of a Job says about its life, in the words that people read: pure."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
+from jobferry.cli import job_events
 from jobferry.core import placement
 from jobferry.core.marks import PREFIX
 from jobferry.core.status import count, end, is_suspended
@@ -12,6 +14,12 @@ from jobferry.objects import Obj, conditions
 QUEUE_LABEL = f"{PREFIX}queue"
 HUB = "<hub>"
 """In place of a worker: where Jobs run that nobody delegated."""
+
+STARTING = "Starting"
+"""How a Job stands that has pods, of which none is ready."""
+
+UNKNOWN = "Unknown"
+"""How a Job stands whose worker is not heard of."""
 
 _BUILT_IN = "kubernetes.io/job-controller"
 
@@ -34,25 +42,72 @@ class Facts:
     """How long it has run, or ran."""
 
     message: str
-    """Why it ended as it did."""
+    """Why it ended as it did, or is not running yet."""
 
 
-def facts(job: Obj, now: datetime) -> Facts:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Around:
+    """What else is known that matters to Jobs."""
+
+    absent: Mapping[str, str] = field(default_factory=dict)
+    """What to say of workers that nothing is heard of: see `absences`."""
+
+    events: Mapping[str, Sequence[Obj]] = field(default_factory=dict)
+    """By the UID of the Job that they are about."""
+
+    queues: Mapping[str, str] = field(default_factory=dict)
+    """By namespace: the Queue of Jobs that name none."""
+
+
+ALONE = Around()
+
+
+def facts(job: Obj, now: datetime, around: Around = ALONE) -> Facts:
     """Read a Job."""
+    how, words = _standing(job, now, around)
     status = job.get("status") or {}
     meta = job["metadata"]
     return Facts(
         namespace=meta.get("namespace") or "",
         name=meta["name"],
-        state=state(job),
+        state=how,
         worker=worker(job),
         attempt=placement.last_attempt(job),
         progress=progress(job),
-        queue=(meta.get("labels") or {}).get(QUEUE_LABEL) or "",
+        queue=_queue(job, around),
         age=durations.since(meta.get("creationTimestamp"), now),
         lasted=_lasted(status, now),
-        message=str((end(status) or {}).get("message") or ""),
+        message=words,
     )
+
+
+def _standing(job: Obj, now: datetime, around: Around) -> tuple[str, str]:
+    """Return in which state a Job is, and why; on a worker that is not heard of nobody knows."""
+    absent, events = around.absent, around.events.get(job["metadata"].get("uid") or "", ())
+    how, placed = state(job), placement.read(job)
+    missed = (
+        [absent[each.worker] for each in placed.shards if each.worker in absent]
+        if placed
+        else []
+    )
+    if missed and how in ("Placed", STARTING, "Running"):
+        return UNKNOWN, ", ".join(missed)
+    if how == "Placed" and placed:
+        names = [each.worker for each in placed.shards]
+        refused = job_events.refusals(events, names, now)
+        if refused:
+            return "Waiting", ", ".join(f"{name}: {why}" for name, why in refused.items())
+    if how == "Waiting":
+        return how, job_events.why_waiting(events)
+    return how, message(job)
+
+
+def _queue(job: Obj, around: Around) -> str:
+    meta = job["metadata"]
+    named = str((meta.get("labels") or {}).get(QUEUE_LABEL) or "")
+    if named or not is_delegated(job):
+        return named
+    return around.queues.get(meta.get("namespace") or "", "")
 
 
 def manager(job: Obj) -> str:
@@ -76,10 +131,31 @@ def state(job: Obj) -> str:
     if job["spec"].get("suspend") or is_suspended(status):
         return "Suspended"
     if count(status, "active"):
-        return "Running"
+        return "Running" if is_running(job) else STARTING
     if is_delegated(job):
         return "Waiting" if placement.read(job) is None else "Placed"
     return "Waiting"
+
+
+def is_running(job: Obj) -> bool:
+    """Tell whether a pod of a Job runs; one that is active may still wait for its image, or for ever."""
+    status = job.get("status") or {}
+    if status.get("ready") is None:  # not every cluster counts them
+        return count(status, "active") > 0
+    return count(status, "ready") > 0
+
+
+def message(job: Obj) -> str:
+    """Say why a Job ended as it did, or what it is short of."""
+    status = job.get("status") or {}
+    if state(job) == STARTING:
+        return f"0 of {plural(count(status, 'active'), 'pod')} ready"
+    return str((end(status) or {}).get("message") or "")
+
+
+def plural(number: int, what: str) -> str:
+    """Say how many there are of something."""
+    return f"{number} {what}" + ("" if number == 1 else "s")
 
 
 def worker(job: Obj) -> str | None:

@@ -3,10 +3,19 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from jobferry.cli import documents, options, render, tables
+from jobferry.cli import (
+    absences,
+    documents,
+    job_events,
+    options,
+    queue_names,
+    render,
+    silence,
+    tables,
+)
 from jobferry.cli.arguments import Parser, completes
 from jobferry.cli.hub import Hub, run
-from jobferry.cli.job_facts import facts
+from jobferry.cli.job_facts import ALONE, Around, facts, state
 from jobferry.cli.tables import Column
 from jobferry.errors import BadInput
 from jobferry.kube.resources import JOBS
@@ -48,37 +57,55 @@ def main(arguments: Sequence[str]) -> None:
         raise BadInput("names go with neither -l nor -A", hint="Leave out the names.")
 
     async def show(hub: Hub) -> None:
+        is_table = given.output in ("table", "wide")
         if given.watch:
+            if is_table:
+                await silence.warn(hub)
             from jobferry.cli import jobs_live  # noqa: PLC0415 (a list alone is there sooner)
 
             await jobs_live.watch(hub, given.names, labels, given.output)
             return
         found = await hub.chosen(JOBS, given.names, labels)
-        if not found and given.output in ("table", "wide"):
+        if not found and is_table:
             render.note(none_there(hub, labels))
             return
+        around = await _around(hub, found, given.output == "wide") if is_table else ALONE
         now = hub.client.clock.now()
 
         def shown(wide: bool) -> str:
-            return tables.text(*table(found, now, where.everywhere), wide=wide)
+            return tables.text(*table(found, now, where.everywhere, around), wide=wide)
 
         is_one = len(given.names) == 1
         render.text(documents.text(given.output, JOBS, found, shown, is_one=is_one))
+        if is_table:
+            await silence.warn(hub)
 
     run(where, show)
 
 
+async def _around(hub: Hub, found: Sequence[Obj], is_wide: bool) -> Around:
+    """Read what else matters to Jobs; events only where one of them may have something to tell."""
+    states = {state(job) for job in found}
+    asks = "Placed" in states or (is_wide and "Waiting" in states)
+    within = None if hub.where.everywhere else hub.namespace
+    return Around(
+        absent=await absences.read(hub) or {},
+        events=await job_events.read_all(hub.client, within) if asks else {},
+        queues=await queue_names.read(hub) if is_wide else {},
+    )
+
+
 def table(
-    jobs: Sequence[Obj], now: datetime, has_namespace: bool
+    jobs: Sequence[Obj], now: datetime, has_namespace: bool, around: Around = ALONE
 ) -> tuple[list[Column], list[tables.Row]]:
     """Return the columns and the rows that show some Jobs."""
     columns = ([Column("NAMESPACE")] if has_namespace else []) + [*COLUMNS]
-    return columns, [row(job, now, has_namespace) for job in jobs]
+    return columns, [row(job, now, has_namespace, around) for job in jobs]
 
 
-def row(job: Obj, now: datetime, has_namespace: bool) -> tables.Row:
+def row(job: Obj, now: datetime, has_namespace: bool, around: Around = ALONE) -> tables.Row:
     """Return the row that shows a Job."""
-    seen = facts(job, now)
+    seen = facts(job, now, around)
     cells = [seen.name, seen.state, seen.worker, seen.attempt or "", seen.progress, seen.age]
     more = [seen.queue, seen.lasted, seen.message]
     return [*([seen.namespace] if has_namespace else []), *cells, *more]

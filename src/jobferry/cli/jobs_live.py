@@ -2,20 +2,25 @@
 
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from jobferry.cli import documents, jobs, refusals, render, tables
+from jobferry.cli import absences, documents, jobs, queue_names, refusals, render, tables
 from jobferry.cli.hub import Hub
+from jobferry.cli.job_facts import Around
 from jobferry.cli.redraw import Screen, is_terminal
 from jobferry.clock import Seconds, sleep, timeout
+from jobferry.core import placement
+from jobferry.core.status import end
 from jobferry.errors import Error, Transient
 from jobferry.kube.cache import Change
+from jobferry.kube.calls import Scope
 from jobferry.kube.informer import Freshness, Informer
-from jobferry.kube.items import Head
+from jobferry.kube.items import Head, Item
 from jobferry.kube.resources import JOBS
 from jobferry.objects import Obj
 from jobferry.runtime import supervise
+from jobferry.workers.resource import WORKERS
 
 REDRAWN_EVERY: Seconds = 1.0
 """Ages are in seconds."""
@@ -32,11 +37,15 @@ async def watch(hub: Hub, names: Sequence[str], labels: str, form: str) -> None:
     fields = _ONE.format(names[0]) if len(names) == 1 else ""
     informer = Informer(hub.client, hub.scope(JOBS, labels=labels, fields=fields), Head)
     is_table = form in ("table", "wide")
+    sight = _Sight(
+        await absences.read(hub) if is_table else None,
+        await queue_names.read(hub) if form == "wide" else {},
+    )
     view: _Redrawn | _Lines
     if is_table and is_terminal(sys.stdout):
-        view = _Redrawn(hub, informer, names, form == "wide")
+        view = _Redrawn(hub, informer, sight, names, form == "wide")
     else:
-        view = _Lines(hub, names, form)
+        view = _Lines(hub, informer, sight, names, form)
         informer.listen(view.hear)
         informer.listen_to_link(view.hear_link)
     refused: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -48,16 +57,61 @@ async def watch(hub: Hub, names: Sequence[str], labels: str, form: str) -> None:
     refusals.heed(informer, fail)
     async with supervise.tasks("jobs", clock=hub.client.clock) as tasks:
         tasks.start("informer", informer.run)
+        if sight.is_allowed:
+            workers = Informer(hub.client, Scope(resource=WORKERS), Head)
+            workers.listen(sight.hear)
+            tasks.start("workers", workers.run)
         tasks.start("view", view.run)
         await refused
+
+
+class _Sight:
+    """Which workers are not heard of, as it changes; nobody is told who may not read Workers."""
+
+    def __init__(self, absent: dict[str, str] | None, queues: dict[str, str]) -> None:
+        self.absent = absent or {}
+        self._queues = queues
+        self.is_allowed = absent is not None
+        self._listeners: list[Callable[[str], None]] = []
+
+    @property
+    def around(self) -> Around:
+        """What is known besides the Jobs themselves."""
+        return Around(absent=self.absent, queues=self._queues)
+
+    def listen(self, listener: Callable[[str], None]) -> None:
+        """Be told the name of each worker that is not heard of any more, or again."""
+        self._listeners.append(listener)
+
+    def hear(self, change: Change[Head]) -> None:
+        """Look at a Worker that has come, changed or gone."""
+        name = change.item.key.name
+        now = absences.absent([change.after.object()] if change.after else ()).get(name)
+        if now == self.absent.get(name):
+            return
+        self.absent.pop(name, None)
+        if now:
+            self.absent[name] = now
+        for listener in self._listeners:
+            listener(name)
 
 
 class _Lines:
     """A line for each change, below those before."""
 
-    def __init__(self, hub: Hub, names: Sequence[str], form: str) -> None:
+    def __init__(
+        self,
+        hub: Hub,
+        informer: Informer[Head],
+        sight: _Sight,
+        names: Sequence[str],
+        form: str,
+    ) -> None:
         self._hub = hub
+        self._informer = informer
+        self._sight = sight
         self._names = names
+        sight.listen(self._hear_worker)
         self._form = form
         self._widths: list[int] = []
         self._broken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -68,10 +122,21 @@ class _Lines:
 
     def hear(self, change: Change[Head]) -> None:
         """Print a Job that has come or changed."""
-        if change.after is None or (self._names and change.item.key.name not in self._names):
+        if change.after is not None:
+            self._print(change.after)
+
+    def _hear_worker(self, name: str) -> None:
+        for item in sorted(self._informer, key=lambda item: item.key):
+            placed = placement.read(job := item.object())
+            is_there = placed is not None and any(each.worker == name for each in placed.shards)
+            if is_there and end(job.get("status") or {}) is None:
+                self._print(item)
+
+    def _print(self, item: Item[Head]) -> None:
+        if self._names and item.key.name not in self._names:
             return
         try:
-            render.text(self._text(change.after.object()))
+            render.text(self._text(item.object()))
         except OSError as error:
             if not self._broken.done():
                 self._broken.set_exception(error)
@@ -85,7 +150,8 @@ class _Lines:
         if self._form not in ("table", "wide"):
             return documents.text(self._form, JOBS, [job], lambda _: "", is_one=True)
         wide, everywhere = self._form == "wide", self._hub.where.everywhere
-        columns, rows = jobs.table([job], self._hub.client.clock.now(), everywhere)
+        now = self._hub.client.clock.now()
+        columns, rows = jobs.table([job], now, everywhere, self._sight.around)
         is_first, cells = not self._widths, [tables.cell(each) for each in rows[0]]
         if is_first:
             self._widths = [len(column.title) for column in columns]
@@ -103,10 +169,16 @@ class _Redrawn:
     """The whole list, drawn over the one before."""
 
     def __init__(
-        self, hub: Hub, informer: Informer[Head], names: Sequence[str], wide: bool
+        self,
+        hub: Hub,
+        informer: Informer[Head],
+        sight: _Sight,
+        names: Sequence[str],
+        wide: bool,
     ) -> None:
         self._hub = hub
         self._informer = informer
+        self._sight = sight
         self._names = names
         self._wide = wide
         self._screen = Screen(sys.stdout)
@@ -117,6 +189,7 @@ class _Redrawn:
         changed = asyncio.Event()
         self._informer.listen(lambda _: changed.set())
         self._informer.listen_to_link(lambda _: changed.set())
+        self._sight.listen(lambda _: changed.set())
         clock = self._hub.client.clock
         while True:
             changed.clear()
@@ -137,4 +210,5 @@ class _Redrawn:
         if not found:
             return [jobs.none_there(self._hub, ""), *told]
         now, everywhere = self._hub.client.clock.now(), self._hub.where.everywhere
-        return [*tables.lines(*jobs.table(found, now, everywhere), wide=self._wide), *told]
+        table = jobs.table(found, now, everywhere, self._sight.around)
+        return [*tables.lines(*table, wide=self._wide), *told]

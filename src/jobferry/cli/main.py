@@ -80,8 +80,20 @@ def code(error: Error) -> int:
 
 
 def _run(arguments: Sequence[str]) -> None:
+    _refuse_early_options(arguments)
     command = _parser().parse_args(arguments[:1]).command
     import_module(f"jobferry.cli.{command.replace('-', '_')}").main(arguments[1:])
+
+
+def _refuse_early_options(arguments: Sequence[str]) -> None:
+    """Raise `BadInput` where options of a command come before it."""
+    first = arguments[0] if arguments else ""
+    command = next((each for each in arguments[1:] if each in COMMANDS), None)
+    if first.startswith("-") and command and first not in ("-h", "--help", "--version"):
+        raise BadInput(
+            f"options come after the command: {first} comes before {command}",
+            hint=f"As in `{program()} {command} {first} ...`.",
+        )
 
 
 def _give_up_output(error: OSError) -> None:

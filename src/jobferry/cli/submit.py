@@ -1,12 +1,13 @@
 """`jobferry submit`: makes a Job that runs on a worker."""
 
 import argparse
+import asyncio
 import os
 from collections.abc import Sequence
 
 from jobferry import settings
 from jobferry.cli import arguments as reading
-from jobferry.cli import documents, options, render, submission, waiting
+from jobferry.cli import documents, options, render, silence, submission, waiting
 from jobferry.cli.arguments import Parser, completes
 from jobferry.cli.hub import Hub, kind_missing, run
 from jobferry.cli.submission import Submission
@@ -45,8 +46,14 @@ def main(arguments: Sequence[str]) -> None:
             render.text(f"{name}\n")
         else:
             render.text(documents.text(given.output, JOBS, [made], lambda _: "", is_one=True))
-        if given.wait:
-            await waiting.wait(hub, [made], waiting.ENDED, limit, render.note)
+        try:
+            await silence.warn(hub)
+            if given.wait:
+                await waiting.wait(hub, [made], waiting.ENDED, limit, render.note)
+        except asyncio.CancelledError:  # by Ctrl-C
+            again = f"`{reading.program()} wait {name}`"
+            render.note(f"{name} goes on: {again} waits for it again.")
+            raise
 
     run(where, make)
 

@@ -4,9 +4,10 @@ import os
 from collections.abc import Sequence
 
 from jobferry import settings
-from jobferry.cli import documents, options, render, tables
+from jobferry.cli import documents, options, render, silence, tables
 from jobferry.cli.arguments import Parser
 from jobferry.cli.hub import Hub, kind_missing, run
+from jobferry.cli.job_facts import plural
 from jobferry.cli.picture import Objects, Picture, read
 from jobferry.cli.tables import Column
 from jobferry.kube import errors
@@ -37,7 +38,8 @@ def main(arguments: Sequence[str]) -> None:
         found = loads(objects, picture)
         waiting = len(picture.waiting())
         if given.output == "table":
-            render.text(text(found) + f"\n{waiting} Jobs wait for a worker.\n")
+            render.text(f"{text(found)}\n{wait_text(waiting)}\n")
+            await silence.warn(hub)
         else:
             render.text(documents.data(given.output, {"waiting": waiting, "workers": found}))
 
@@ -71,6 +73,11 @@ def text(found: Sequence[Obj]) -> str:
         for each in found
     ]
     return tables.text([Column(title) for title in titles], rows)
+
+
+def wait_text(number: int) -> str:
+    """Say how many Jobs wait."""
+    return f"{plural(number, 'Job')} wait{'s' if number == 1 else ''} for a worker."
 
 
 def _load(worker: Obj, picture: Picture) -> Obj:

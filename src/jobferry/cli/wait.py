@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from jobferry.cli import options, render, waiting
+from jobferry.cli import options, render, silence, waiting
 from jobferry.cli.arguments import Parser, completes
 from jobferry.cli.hub import Hub, run
 from jobferry.kube.resources import JOBS
@@ -31,6 +31,8 @@ def main(arguments: Sequence[str]) -> None:
 
     async def wait(hub: Hub) -> None:
         found = await hub.chosen(JOBS, list(dict.fromkeys(given.jobs)), "")
+        if any(not waiting.GOALS[given.goal].holds(job) for job in found):
+            await silence.warn(hub)
         await waiting.wait(hub, found, waiting.GOALS[given.goal], limit, _say)
 
     run(options.where(given), wait)

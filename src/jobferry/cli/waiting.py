@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from functools import partial
 
 from jobferry.cli import refusals
+from jobferry.cli.arguments import program
 from jobferry.cli.endings import JobFailed, TimeOver
 from jobferry.cli.hub import Hub, NotThere
-from jobferry.cli.job_facts import progress, worker
+from jobferry.cli.job_facts import is_running, progress, worker
 from jobferry.clock import Seconds, timeout
 from jobferry.core import placement
-from jobferry.core.status import COMPLETE, FAILED, count, end
+from jobferry.core.status import COMPLETE, FAILED, end
 from jobferry.errors import BadInput, Error
 from jobferry.kube.cache import Change
 from jobferry.kube.informer import Informer
@@ -35,7 +36,7 @@ GOALS = {
     for goal in (
         ENDED,
         Goal("placed", lambda job: placement.read(job) is not None or ENDED.holds(job)),
-        Goal("running", lambda job: bool(_active(job)) or ENDED.holds(job)),
+        Goal("running", lambda job: is_running(job) or ENDED.holds(job)),
     )
 }
 """Whoever has ended was placed and ran, or never will."""
@@ -69,16 +70,26 @@ async def wait(
             async with timeout(hub.client.clock, within):
                 ended = await _all(hub, jobs, goal, say)
     except TimeoutError:
-        names = ", ".join(job["metadata"]["name"] for job in jobs)
-        raise TimeOver(
-            f"not all of {names} {_got(goal)} within {within:g} s",
-            hint="`jobferry why JOB` tells what it waits for.",
-        ) from None
+        raise too_late([job["metadata"]["name"] for job in jobs], goal, within) from None
     failed = [name for name, job in ended.items() if outcome(job) == FAILED]
     if failed:
         raise JobFailed(
             f"{', '.join(failed)} failed", hint=f"`jobferry describe {failed[0]}` tells more."
         )
+
+
+def too_late(names: Sequence[str], goal: Goal, within: Seconds | None) -> TimeOver:
+    """Say that Jobs have not got there in time."""
+    one = len(names) == 1
+    what = (
+        f"{names[0]} has not {_done(goal)}"
+        if one
+        else f"not all of {', '.join(names)} {_got(goal)}"
+    )
+    return TimeOver(
+        f"{what} within {within:g} s",
+        hint=f"`{program()} why {names[0] if one else 'JOB'}` tells what it waits for.",
+    )
 
 
 def outcome(job: Obj) -> str | None:
@@ -97,7 +108,7 @@ def sentence(job: Obj) -> str:
     if how == FAILED:
         why = (end(job["status"]) or {}).get("message") or "no reason given"
         return f"{name} has failed{on}: {why}"
-    return f"{name} {'runs' if _active(job) else 'is placed'}{on}"
+    return f"{name} {'runs' if is_running(job) else 'is placed'}{on}"
 
 
 async def _all(
@@ -158,8 +169,8 @@ class _Waiting:
             self.over.set_exception(error)
 
 
-def _active(job: Obj) -> int:
-    return count(job.get("status") or {}, "active")
+def _done(goal: Goal) -> str:
+    return {"ended": "ended", "placed": "been placed", "running": "run"}[goal.name]
 
 
 def _got(goal: Goal) -> str:

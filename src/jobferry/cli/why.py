@@ -2,11 +2,10 @@
 
 import os
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import asdict
 
 from jobferry import settings
-from jobferry.cli import documents, job_events, options, render, tables
+from jobferry.cli import documents, job_events, options, render, silence, tables
 from jobferry.cli.arguments import Parser, completes
 from jobferry.cli.explanation import Explanation, explain, is_claimed
 from jobferry.cli.hub import Hub, kind_missing, run
@@ -15,7 +14,6 @@ from jobferry.cli.picture import Objects, Picture, read
 from jobferry.cli.tables import Column
 from jobferry.errors import BadInput
 from jobferry.kube import errors
-from jobferry.kube.resources import LEASES
 from jobferry.objects import Obj
 from jobferry.settings import Settings
 from jobferry.workers.resource import WORKERS
@@ -48,7 +46,7 @@ def main(arguments: Sequence[str]) -> None:
                 but=job["metadata"]["uid"],
             ),
             await job_events.read(hub.client, job),
-            await _lease(hub, chosen),
+            await silence.read(hub, chosen),
             now,
         )
         is_table = given.output == "table"
@@ -105,9 +103,3 @@ async def _objects(hub: Hub) -> Objects:
         return await read(hub.client)
     except errors.NotFound:
         raise kind_missing(WORKERS) from None
-
-
-async def _lease(hub: Hub, chosen: Settings) -> Obj | None:
-    with suppress(errors.NotFound, errors.Forbidden):
-        return await hub.client.get(LEASES, chosen.lease_name, chosen.lease.namespace)
-    return None

@@ -24,4 +24,8 @@ def test_a_job_of_a_dispatcher_by_any_name_is_not() -> None:
 
 def test_it_is_told_what_becomes_of_it() -> None:
     assert cancel.sentence(job()).endswith("before it was placed on a worker")
-    assert "its mirror and pods on east go, too" in cancel.sentence(placed(job(), "east"))
+    there = placed(job(), "east")
+    assert cancel.sentence(there).endswith("its mirror and pods on east go, too")
+    assert cancel.sentence(there, {"west": ""}) == cancel.sentence(there)
+    assert cancel.sentence(there, {"east": ""}).endswith("too as soon as east can be reached")
+    assert cancel.sentence(there, (), True).endswith("too as soon as a dispatcher runs")

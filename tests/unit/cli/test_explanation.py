@@ -3,7 +3,8 @@ from typing import Any
 import pytest
 
 from jobferry.cli import why
-from jobferry.cli.explanation import Explanation, explain, refusals
+from jobferry.cli.explanation import Explanation, explain
+from jobferry.cli.job_events import refusals
 from jobferry.cli.picture import Objects, Opinion, Picture, Turn
 from jobferry.errors import BadInput
 from jobferry.objects import Obj
@@ -70,7 +71,7 @@ def test_its_place_in_line_is_by_age_among_those_that_wait() -> None:
     found = explained(job(age=50), *others)
 
     assert found.turn == Turn(2, 3, "east")
-    assert "In the line of its queue it is number 2 of 3." in found.says
+    assert "In the default line it is number 2 of 3." in found.says
 
 
 def test_its_place_in_line_is_by_priority_where_its_queue_honours_it() -> None:
@@ -98,6 +99,31 @@ def test_a_job_is_not_in_its_own_way() -> None:
     assert found.turn is None
 
 
+@pytest.mark.parametrize(
+    ("named", "queues", "said"),
+    [
+        (None, [queue("q", namespaces=["ml"])], "It is in queue q (by its namespace);"),
+        ("q", [queue("q")], "It is in queue q (by its label);"),
+        (None, [], "It is in no queue;"),
+    ],
+)
+def test_the_queue_is_told_and_how_it_was_found(
+    named: str | None, queues: list[Obj], said: str
+) -> None:
+    found = explained(job(queue=named), queues=queues, workers=[worker("east")])
+
+    assert f"{said} placement is Spread over 1 worker." in found.says
+    line = "line of its queue" if queues else "default line"
+    assert f"In the {line} it is number 1 of 1." in found.says
+
+
+def test_a_hub_without_workers_is_told_how_to_add_one() -> None:
+    said = "There are no Workers: `jobferry workers add NAME --from-context CONTEXT` adds one."
+
+    assert said in explained(job(), workers=[]).says
+    assert said not in explained(job()).says
+
+
 def test_a_job_without_a_queue_is_told_so() -> None:
     found = explained(job(queue="nosuch"))
 
@@ -110,6 +136,9 @@ def test_what_becomes_of_a_job_whose_worker_is_lost_is_told() -> None:
 
     found = explained(placed(job(), "east"), workers=[lost, worker("west"), worker("north")])
 
+    assert found.says[0].startswith(
+        "ml/train was placed on east, attempt 1, which is not heard"
+    )
     assert any("cannot be reached since" in each and "900 s" in each for each in found.says)
 
 
@@ -118,6 +147,11 @@ def test_what_becomes_of_a_job_whose_worker_is_lost_is_told() -> None:
     [
         ({}, {}, "ml/train waits for a worker; it was made 60s ago."),
         ({"active": 1}, {}, "ml/train runs"),
+        (
+            {"active": 1, "ready": 0},
+            {},
+            "ml/train starts: 0 of 1 pod ready; `jobferry logs train` tells why.",
+        ),
         ({}, {"suspend": True}, "ml/train is suspended"),
         (
             {"conditions": [{"type": "Failed", "status": "True", "message": "Too late"}]},
@@ -144,6 +178,17 @@ def test_a_refusal_counts_until_it_is_placed_there_again() -> None:
     )
 
 
+def test_a_job_that_its_worker_refused_waits() -> None:
+    refused = event("Refused", "Worker east refused it: its namespace is missing", age=20)
+
+    found = explained(placed(job(), "east"), events=[refused])
+
+    assert found.says[0] == (
+        "ml/train waits: it was placed on east, attempt 1, but it refused it 20s ago:"
+        " its namespace is missing."
+    )
+
+
 def test_a_dispatcher_that_is_silent_is_told_of() -> None:
     lease = {"spec": {"renewTime": at(-600), "leaseDurationSeconds": 15}}
 
@@ -151,6 +196,7 @@ def test_a_dispatcher_that_is_silent_is_told_of() -> None:
         "No dispatcher seems to run: its Lease was last renewed 10m ago."
         in explained(job(), lease=lease).says
     )
+    assert "No dispatcher" in explained(job(queue="nosuch"), lease=lease).says[-1]
     fresh = {"spec": {"renewTime": at(-5), "leaseDurationSeconds": 15}}
     assert not any("dispatcher" in each for each in explained(job(), lease=fresh).says)
     assert not any("dispatcher" in each for each in explained(job(), lease={}).says)

@@ -2,9 +2,11 @@ from typing import Any
 
 import pytest
 
-from jobferry.cli import jobs
-from jobferry.cli.job_facts import facts, is_delegated, progress, state, worker
-from tests.unit.cli.hub_objects import NOW, at, job, placed
+from jobferry.cli import absences, describe, jobs, queue_names, timeline
+from jobferry.cli.job_facts import Around, facts, is_delegated, progress, state, worker
+from jobferry.cli.waiting import GOALS
+from tests.unit.cli.hub_objects import NOW, at, event, job, placed, queue
+from tests.unit.cli.hub_objects import worker as worker_object
 
 COMPLETE = {"type": "Complete", "status": "True", "message": "All done"}
 
@@ -14,6 +16,8 @@ COMPLETE = {"type": "Complete", "status": "True", "message": "All done"}
     [
         ({}, {}, "Waiting"),
         ({}, {"active": 2}, "Running"),
+        ({}, {"active": 2, "ready": 1}, "Running"),
+        ({}, {"active": 2, "ready": 0}, "Starting"),
         ({"suspend": True}, {}, "Suspended"),
         ({}, {"conditions": [{"type": "Suspended", "status": "True"}]}, "Suspended"),
         ({}, {"conditions": [COMPLETE]}, "Complete"),
@@ -27,6 +31,82 @@ def test_a_job_stands_in_one_word(spec: Any, status: Any, word: str) -> None:
 
 def test_what_is_placed_and_not_active_yet_is_placed() -> None:
     assert state(placed(job(), "east")) == "Placed"
+
+
+def test_a_job_whose_pods_do_not_start_does_not_run() -> None:
+    stuck = placed(job(status={"active": 1, "ready": 0}), "east")
+
+    assert facts(stuck, NOW).message == "0 of 1 pod ready"
+    assert not GOALS["running"].holds(stuck)
+    assert "Starting: 0 of 1 pod ready (`jobferry logs train`" in describe.text(
+        stuck, timeline.life(stuck, ()), NOW
+    )
+    assert GOALS["running"].holds(job(status={"active": 1, "ready": 1}))
+    assert GOALS["running"].holds(job(status={"active": 1}))
+
+
+def test_a_job_that_failed_points_to_its_logs() -> None:
+    failed = job(status={"conditions": [{"type": "Failed", "status": "True"}]})
+
+    assert "`jobferry logs train`" in describe.summary(failed, NOW)["Status"]
+
+
+def test_nobody_knows_how_a_job_stands_whose_worker_is_not_heard_of() -> None:
+    silent = worker_object("west")
+    silent["status"]["conditions"][1] |= {"status": "False", "reason": "Silent"}
+    around = Around(
+        absent=absences.absent(
+            [worker_object("east", up=False), worker_object("north"), silent]
+        )
+    )
+    told = {name: f"{name} not heard since {at(-30)}" for name in ("east", "west")}
+    runs = job(status={"active": 1, "ready": 1})
+
+    assert around.absent == told
+    seen = facts(placed(runs, "east"), NOW, around)
+    assert (seen.state, seen.message) == ("Unknown", told["east"])
+    assert jobs.row(placed(runs, "west"), NOW, False, around)[1] == "Unknown"
+    assert f"Unknown: {told['west']}" in describe.text(
+        placed(runs, "west"), timeline.life(runs, ()), NOW, around
+    )
+    assert facts(placed(runs, "north"), NOW, around).state == "Running"
+    done = job(status={"conditions": [COMPLETE]})
+    assert facts(placed(done, "east"), NOW, around).state == "Complete"
+
+
+def test_a_job_that_its_worker_refused_waits() -> None:
+    there = placed(job(), "east")
+    refused = event("Refused", "Worker east refused it: no such namespace", age=20)
+    around = Around(events={"uid-train": [refused]})
+
+    seen = facts(there, NOW, around)
+
+    assert seen.state == "Waiting"
+    assert seen.message == "east: it refused it 20s ago: no such namespace"
+    assert facts(placed(job(), "west"), NOW, around).state == "Placed"
+
+
+def test_a_job_that_waits_tells_what_was_said_last() -> None:
+    events = [
+        event("NoQueue", "there is no Queue q", age=50),
+        event("NoWorker", "No worker can take it: east: not connected", age=20),
+        event("Else", "Something", age=10),
+    ]
+
+    seen = facts(job(), NOW, Around(events={"uid-train": events, "uid-other": []}))
+
+    assert (seen.state, seen.message) == ("Waiting", events[1]["message"])
+
+
+def test_a_job_is_in_the_queue_of_its_namespace_unless_it_names_one() -> None:
+    claims = [queue("a", namespaces=["ml", "both"]), queue("b", namespaces=["both"])]
+    around = Around(queues=queue_names.by_namespace(claims))
+
+    assert around.queues == {"ml": "a"}
+    assert facts(job(), NOW, around).queue == "a"
+    assert facts(job(queue="q"), NOW, around).queue == "q"
+    assert facts(job(manager=None), NOW, around).queue == ""
+    assert describe.summary(job(), NOW, around)["Queue"] == "a"
 
 
 def test_what_goes_is_being_deleted_whatever_else_it_is() -> None:

@@ -30,6 +30,16 @@ def test_each_command_explains_itself(command: str, capsys: pytest.CaptureFixtur
     assert capsys.readouterr().out.startswith(f"usage: jobferry {command} ")
 
 
+def test_options_before_the_command_are_told_to_come_after(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["--context", "hub", "jobs"]) == 2
+
+    said, hint = capsys.readouterr().err.splitlines()
+    assert said == "jobferry: options come after the command: --context comes before jobs"
+    assert hint == "hint: As in `jobferry jobs --context ...`."
+
+
 def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:
         main(["--version"])

@@ -10,6 +10,11 @@ def loads(jobs: list[Obj], workers: list[Obj]) -> list[Obj]:
     return top.loads(objects, Picture(client(), DEFAULTS, objects, NOW))
 
 
+def test_one_job_waits_and_two_wait() -> None:
+    assert top.wait_text(1) == "1 Job waits for a worker."
+    assert top.wait_text(2) == "2 Jobs wait for a worker."
+
+
 def test_used_is_what_unfinished_jobs_request() -> None:
     ended = {"conditions": [{"type": "Complete", "status": "True"}]}
     jobs = [
