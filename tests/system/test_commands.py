@@ -243,8 +243,10 @@ async def test_a_context_becomes_a_worker_that_runs_jobs(lab: Lab, terminal: Ter
     }
     await until_none(lab.world.hub, named(WORKERS, "new"))
 
-    made = await terminal.out(*add, "--yes")
+    made = await terminal.out(*add, "--yes", "--create-namespaces")
     assert "Worker new is added" in made
+    spec = (await lab.world.hub.get(WORKERS, "new"))["spec"]
+    assert spec["namespaces"]["create"] is True
     async with lab.dispatcher():
         await lab.world.run(job("first"), complete)
         assert await lab.world.where("first") == "new"

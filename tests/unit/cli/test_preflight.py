@@ -129,6 +129,20 @@ def test_the_kubeconfig_that_is_written_leads_where_the_context_did() -> None:
     assert where == {"namespace": "jobferry-system", "name": "east", "key": "kubeconfig"}
 
 
+def test_the_right_to_create_namespaces_is_given_to_who_asks_for_it() -> None:
+    usual = enrolment.account(creates_namespaces=False)
+    more = enrolment.account(creates_namespaces=True)
+
+    assert more[:-1] == usual
+    binding = more[-1]
+    assert binding["metadata"] == {"name": "jobferry-worker-namespaces"}
+    assert binding["roleRef"]["name"] == "jobferry-worker-namespaces"
+    assert binding["subjects"][0]["name"] == enrolment.ACCOUNT
+    spec = enrolment.worker("east", creates_namespaces=True)["spec"]
+    assert spec["namespaces"] == {"create": True}
+    assert "namespaces" not in enrolment.worker("east")["spec"]
+
+
 def test_findings_are_a_table() -> None:
     assert preflight.report([Finding("version", OK, "v1.35.8")]) == (
         "CHECK     RESULT   DETAIL\nversion   ok       v1.35.8\n"
