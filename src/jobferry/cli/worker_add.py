@@ -66,6 +66,8 @@ def main(arguments: Sequence[str]) -> None:
         _agree(asked)
 
     async def make(hub: Hub) -> None:
+        wait = f"{enrolment.TOKEN_WITHIN:g} s"
+        render.text(f"Making the account on {asked.context}; its token may take {wait} ...\n")
         render.text(await carry_out(hub.client, asked, partial(_connect, hub)))
 
     run(where, make, known=known)
@@ -145,7 +147,17 @@ async def carry_out(hub: Client, asked: Asked, reach: Connect) -> str:
     )
     return (
         f"Service account {enrolment.SYSTEM}/{enrolment.ACCOUNT} is there on {asked.context}.\n{ends}"
-        f"Worker {asked.name} is added; `jobferry workers` shows when it is Ready.\n"
+        f"Worker {asked.name} is added; `jobferry workers` shows when it is Ready.\n{naming(asked)}"
+    )
+
+
+def naming(asked: Asked) -> str:
+    """Say what comes of a Worker whose context is called otherwise."""
+    if asked.name == asked.context:
+        return ""
+    return (
+        f"`jobferry logs` reads pods by a context of the Worker's name: for Jobs on {asked.name} it needs one\n"
+        f"in your kubeconfig that is called {asked.name}, not {asked.context}.\n"
     )
 
 
