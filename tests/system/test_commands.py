@@ -1,14 +1,10 @@
 """The daily commands against a fleet: what they show, what they change, and how they end."""
 
-import asyncio
 import json
-import socket
 from pathlib import Path
 
 import pytest
 
-from jobferry.cli import enrolment
-from jobferry.kube.access import Server
 from jobferry.kube.resources import JOBS, SECRETS
 from jobferry.testing.component import free_port
 from jobferry.testing.control_plane import JOB_CONTROLLERS, ControlPlane
@@ -214,28 +210,6 @@ async def test_a_worker_is_tested_with_its_own_kubeconfig(
     verdicts = {line.split()[0]: line.split()[1] for line in found[1:]}
     assert {*verdicts} == {"reach", "version", "kinds", "identity", "rights", "namespaces"}
     assert {*verdicts.values()} == {"ok"}
-
-
-async def test_a_worker_that_is_dead_or_silent_fails_its_test_with_a_table(
-    lab: Lab, terminal: Terminal
-) -> None:
-    async def says(name: str, port: int) -> list[str]:
-        config = enrolment.kubeconfig(Server(url=f"https://127.0.0.1:{port}"), "token")
-        await enrolment.write(lab.world.hub, name, config)
-        ended = await terminal.run("workers", "test", name, "--context", "west")
-        assert ended.code == 1
-        assert ended.err.startswith(f"jobferry: worker {name}: ")
-        header, row = ended.out.splitlines()
-        assert header.split() == ["CHECK", "RESULT", "DETAIL"]
-        return row.split()
-
-    with socket.create_server(("127.0.0.1", 0)) as deaf:
-        silent = says("silent", deaf.getsockname()[1])
-        dead = says("dead", free_port("127.0.0.1"))
-        rows = await asyncio.gather(silent, dead)
-
-    assert [row[:2] for row in rows] == [["reach", "failed"]] * 2
-    assert "within 8 s" in " ".join(rows[0])
 
 
 async def test_a_worker_is_drained_and_removed(lab: Lab, terminal: Terminal) -> None:
