@@ -223,15 +223,16 @@ async def test_a_worker_is_drained_and_removed(lab: Lab, terminal: Terminal) -> 
     async def drain() -> str:
         return str((await lab.world.hub.get(WORKERS, "north"))["spec"]["drain"])
 
-    assert "go on" in await terminal.out("workers", "drain", "north", *at_hub)
+    said = await terminal.out("workers", "drain", "north", *at_hub)
+    assert "it has no unfinished Jobs, and nothing new comes" in said
     assert await drain() == "NoNewWork"
-    assert "move" in await terminal.out("workers", "drain", "north", "--move-away", *at_hub)
+    assert "no unf" in await terminal.out("workers", "drain", "north", "--move-away", *at_hub)
     assert await drain() == "MoveAway"
     assert "again" in await terminal.out("workers", "undrain", "north", *at_hub)
     assert await drain() == "None"
     assert "was not drained" in await terminal.out("workers", "undrain", "north", *at_hub)
     said = await terminal.out("workers", "remove", "north", *at_hub)
-    assert said == "Worker north is removed.\n"
+    assert said.splitlines()[0] == "Worker north is removed."
     await until_none(lab.world.hub, named(WORKERS, "north"))
 
 
@@ -246,8 +247,10 @@ async def test_a_context_becomes_a_worker_that_runs_jobs(lab: Lab, terminal: Ter
     }
     await until_none(lab.world.hub, named(WORKERS, "new"))
 
-    made = await terminal.out(*add, "--yes")
+    made = await terminal.out(*add, "--yes", "--create-namespaces")
     assert "Worker new is added" in made
+    spec = (await lab.world.hub.get(WORKERS, "new"))["spec"]
+    assert spec["namespaces"]["create"] is True
     async with lab.dispatcher():
         await lab.world.run(job("first"), complete)
         assert await lab.world.where("first") == "new"

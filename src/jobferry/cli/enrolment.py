@@ -6,6 +6,7 @@ import json
 from contextlib import suppress
 from dataclasses import dataclass
 
+from jobferry.cli.preflight import NAMESPACE_ROLE
 from jobferry.cli.rights import Right
 from jobferry.clock import Seconds, timeout
 from jobferry.dispatch import manifests
@@ -91,10 +92,21 @@ def secret(name: str, config: str) -> Obj:
     return {"metadata": {"name": name, "namespace": SYSTEM}, "data": {KEY: encoded}}
 
 
-def worker(name: str) -> Obj:
+def worker(name: str, *, creates_namespaces: bool = False) -> Obj:
     """Return the Worker that uses it."""
     where = {"secret": {"namespace": SYSTEM, "name": name, "key": KEY}}
-    return {"metadata": {"name": name}, "spec": {"kubeconfig": where}}
+    more: Obj = {"namespaces": {"create": True}} if creates_namespaces else {}
+    return {"metadata": {"name": name}, "spec": {"kubeconfig": where, **more}}
+
+
+def account(*, creates_namespaces: bool) -> list[Obj]:
+    """Return what the account is made of; the right to create namespaces is given only if it is asked for."""
+    found = manifests.objects("worker")
+    if creates_namespaces:
+        usual = next(each for each in found if each["kind"] == "ClusterRoleBinding")
+        role = {**usual["roleRef"], "name": NAMESPACE_ROLE}
+        found.append({**usual, "metadata": {"name": NAMESPACE_ROLE}, "roleRef": role})
+    return found
 
 
 async def rehearse(hub: Client, name: str) -> None:
@@ -114,9 +126,9 @@ async def rehearse(hub: Client, name: str) -> None:
         ) from None
 
 
-async def make_account(client: Client) -> Token:
+async def make_account(client: Client, *, creates_namespaces: bool = False) -> Token:
     """Make the account on a worker, or bring it up to date, and return its token."""
-    for obj in manifests.objects("worker"):
+    for obj in account(creates_namespaces=creates_namespaces):
         meta = obj["metadata"]
         await client.patch(
             KINDS[obj["kind"]],
@@ -130,11 +142,13 @@ async def make_account(client: Client) -> Token:
     return Token(lasting, None) if (lasting := await _lasting(client)) else await _ask(client)
 
 
-async def write(hub: Client, name: str, config: str) -> None:
+async def write(
+    hub: Client, name: str, config: str, *, creates_namespaces: bool = False
+) -> None:
     """Write Secret and Worker to the hub, both or none; the Secret goes when the Worker does."""
     held = await hub.create(SECRETS, secret(name, config))
     try:
-        made = await hub.create(WORKERS, worker(name))
+        made = await hub.create(WORKERS, worker(name, creates_namespaces=creates_namespaces))
     except BaseException:
         await hub.delete(SECRETS, name, SYSTEM, uid=held["metadata"]["uid"])
         raise

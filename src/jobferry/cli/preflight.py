@@ -22,6 +22,7 @@ OLDEST = (1, 29)
 
 OK = "ok"
 WARNING = "warning"
+UNKNOWN = "unknown"
 FAILED = "failed"
 
 ROLE = "jobferry-worker"
@@ -112,7 +113,7 @@ def namespaces(wanted: Iterable[str], there: Mapping[str, bool | None]) -> Findi
         return Finding("namespaces", WARNING, says)
     if hidden:
         return Finding(
-            "namespaces", OK, f"whether it has {', '.join(hidden)} is not ours to see"
+            "namespaces", UNKNOWN, f"whether it has {', '.join(hidden)} is not ours to see"
         )
     return Finding(
         "namespaces", OK, f"all of the hub's are there: {', '.join(sorted(wanted)) or 'none'}"
@@ -162,13 +163,16 @@ async def examine(
     found = await cluster.introduce(client)
     missing = await rights.missing(client, needed(creates_namespaces=creates_namespaces))
     there = {name: await _has_namespace(client, name) for name in sorted(hub.namespaces)}
-    wanted: frozenset[str] = frozenset() if creates_namespaces else hub.namespaces
+    if creates_namespaces:
+        of_namespaces = Finding("namespaces", OK, "those that it lacks are created")
+    else:
+        of_namespaces = namespaces(hub.namespaces, there)
     return [
         version(found),
         kinds(found),
         identity(found, hub),
         lacking(missing),
-        namespaces(wanted, there),
+        of_namespaces,
     ]
 
 

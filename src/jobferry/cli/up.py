@@ -47,6 +47,7 @@ def main(arguments: Sequence[str]) -> None:
         raise BadInput("--images: a fleet without nodes runs nothing", hint="Leave out `none`.")
     layout = Layout(local_options.folder(given, os.environ))
     log.configure(level="ERROR")  # what is wrong with a worker, the hub says
+    layout.expect_free()
     render.text(f"Starting {HUB}, {', '.join(names)} ...\n")
     asyncio.run(_until_told(layout, names, given.images))
 
@@ -100,9 +101,9 @@ async def _until_told(layout: Layout, names: Sequence[str], images: Sequence[str
     async def run() -> None:
         try:
             async with fleet.running(plan, SystemClock(), _say):
-                example = layout.folder / "hello.yaml"
-                example.write_text(EXAMPLE)
-                render.text(_ready(layout, names, images, example))
+                if runs_any(images):
+                    _example(layout).write_text(EXAMPLE)
+                render.text(ready(layout, names, images))
                 await asyncio.Event().wait()
         except asyncio.CancelledError:
             _say("All pods and clusters have ended.")
@@ -111,25 +112,37 @@ async def _until_told(layout: Layout, names: Sequence[str], images: Sequence[str
     await until_told(run())
 
 
-def _ready(layout: Layout, names: Sequence[str], images: Sequence[str], example: Path) -> str:
-    means = (
-        f"Images mean what you said: {', '.join(images)}. Others cannot be pulled (`any`, below, is one)."
-        if images and "host" not in images
-        else "Pods run as processes of this machine, whatever image they name; nothing protects you from them."
-    )
+def ready(layout: Layout, names: Sequence[str], images: Sequence[str]) -> str:
+    """Say what is there, and what to try."""
     is_usual = layout.folder == default_folder(os.environ)
     down = "jobferry down" + ("" if is_usual else f" --data {shlex.quote(str(layout.folder))}")
+    if runs_any(images):
+        means = """Pods run as processes of this machine, whatever image they name;
+nothing protects you from them."""
+        send = f"kubectl apply -f {shlex.quote(str(_example(layout)))}"
+    else:
+        means = f"Images mean what you said: {', '.join(images)}. Others cannot be pulled."
+        send = "jobferry submit --name hello --image IMAGE -- echo hello   # one that you said"
     return f"""Ready: contexts {HUB}, {", ".join(names)}.
 {means}
 
-  export KUBECONFIG={shlex.quote(str(layout.kubeconfig))}
-
 Try, in another terminal:
-  kubectl apply -f {shlex.quote(str(example))}
-  kubectl get jobs --watch
-  kubectl logs job/hello --context {names[0]}     # or another: `kubectl describe job hello` says which
+  export KUBECONFIG={shlex.quote(str(layout.kubeconfig))}
+  {send}
+  jobferry jobs          # or `kubectl get jobs --watch`
+  jobferry why hello     # on which worker it runs, or why it waits
+  jobferry logs hello    # or `kubectl logs job/hello --context` and that worker
 End with Ctrl-C, or `{down}`.
 """
+
+
+def runs_any(images: Sequence[str]) -> bool:
+    """Tell whether pods run whatever image they name."""
+    return not images or "host" in images
+
+
+def _example(layout: Layout) -> Path:
+    return layout.folder / "hello.yaml"
 
 
 def _say(words: str) -> None:

@@ -40,6 +40,7 @@ class Asked:
     name: str
     context: str
     access: Access
+    creates_namespaces: bool = False
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -51,7 +52,12 @@ def main(arguments: Sequence[str]) -> None:
     where = options.where(given)
 
     async def plan(hub: Hub) -> tuple[Asked, Found]:
-        asked = Asked(name=given.name, context=given.from_context, access=_access(hub, given))
+        asked = Asked(
+            name=given.name,
+            context=given.from_context,
+            access=_access(hub, given),
+            creates_namespaces=given.create_namespaces,
+        )
         render.text(preflight.report(await check(hub.client, asked, partial(_connect, hub))))
         return asked, hub.found
 
@@ -60,6 +66,8 @@ def main(arguments: Sequence[str]) -> None:
         _agree(asked)
 
     async def make(hub: Hub) -> None:
+        wait = f"{enrolment.TOKEN_WITHIN:g} s"
+        render.text(f"Making the account on {asked.context}; its token may take {wait} ...\n")
         render.text(await carry_out(hub.client, asked, partial(_connect, hub)))
 
     run(where, make, known=known)
@@ -77,6 +85,11 @@ def parser() -> Parser:
         help="of the cluster in the kubeconfig",
     )
     completes(context, "contexts")
+    add(
+        "--create-namespaces",
+        action="store_true",
+        help="let it create the namespaces of Jobs that the cluster lacks",
+    )
     add("-y", "--yes", action="store_true", help="make the account there without asking")
     options.add_where(parser, namespaced=False)
     return parser
@@ -91,7 +104,9 @@ async def check(hub: Client, asked: Asked, reach: Connect) -> list[Finding]:
             preflight.address(asked.access.server.url),
             *(
                 each
-                for each in await preflight.examine(client, known)
+                for each in await preflight.examine(
+                    client, known, creates_namespaces=asked.creates_namespaces
+                )
                 if each.check != "rights"
             ),
             preflight.lacking(await rights.missing(client, enrolment.to_make()), whose="you"),
@@ -117,12 +132,14 @@ async def carry_out(hub: Client, asked: Asked, reach: Connect) -> str:
     """Make the account, try it, and write Secret and Worker; return what to say."""
     known = await known_hub.read(hub, but=asked.name)
     async with reach(asked.access, asked.context) as client:
-        token = await enrolment.make_account(client)
+        token = await enrolment.make_account(
+            client, creates_namespaces=asked.creates_namespaces
+        )
     config = enrolment.kubeconfig(asked.access.server, token.text)
     own = kubeconfig.from_bytes(config.encode(), "the new kubeconfig").access(clock=hub.clock)
     async with reach(own, asked.name) as client:
         await _until_fit(client, known, asked)
-    await enrolment.write(hub, asked.name, config)
+    await enrolment.write(hub, asked.name, config, creates_namespaces=asked.creates_namespaces)
     ends = (
         f"Its token ends on {token.ends}: renew it in the Secret before.\n"
         if token.ends
@@ -130,7 +147,17 @@ async def carry_out(hub: Client, asked: Asked, reach: Connect) -> str:
     )
     return (
         f"Service account {enrolment.SYSTEM}/{enrolment.ACCOUNT} is there on {asked.context}.\n{ends}"
-        f"Worker {asked.name} is added; `jobferry workers` shows when it is Ready.\n"
+        f"Worker {asked.name} is added; `jobferry workers` shows when it is Ready.\n{naming(asked)}"
+    )
+
+
+def naming(asked: Asked) -> str:
+    """Say what comes of a Worker whose context is called otherwise."""
+    if asked.name == asked.context:
+        return ""
+    return (
+        f"`jobferry logs` reads pods by a context of the Worker's name: for Jobs on {asked.name} it needs one\n"
+        f"in your kubeconfig that is called {asked.name}, not {asked.context}.\n"
     )
 
 
@@ -144,10 +171,13 @@ async def _until_fit(client: Client, known: preflight.Hub, asked: Asked) -> None
         async with timeout(client.clock, HEARD_WITHIN):
             for tries in count(1):
                 try:
-                    failed = preflight.failures(await preflight.examine(client, known))
+                    findings = await preflight.examine(
+                        client, known, creates_namespaces=asked.creates_namespaces
+                    )
                 except (errors.Forbidden, errors.Unauthorized) as error:
                     problem = error.words
                 else:
+                    failed = preflight.failures(findings)
                     if not failed:
                         return
                     problem = failed[0].says

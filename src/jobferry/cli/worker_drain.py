@@ -1,11 +1,16 @@
 """`jobferry workers drain`: gives a Worker no new work; `undrain` gives it work again."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from jobferry.cli import options, render
 from jobferry.cli.arguments import Parser, completes
 from jobferry.cli.hub import Hub, run
-from jobferry.objects import Obj
+from jobferry.core import placement
+from jobferry.core.status import end
+from jobferry.kube import errors
+from jobferry.kube.calls import Scope
+from jobferry.kube.resources import JOBS
+from jobferry.objects import Obj, conditions
 from jobferry.workers.resource import WORKERS
 
 _ABOUT = """Gives a Worker no new work. What runs there goes on, or is moved to other Workers with --move-away: it is
@@ -13,6 +18,8 @@ stopped there first, and what it has done is not done again. `jobferry workers u
 
 NO_NEW_WORK = "NoNewWork"
 MOVE_AWAY = "MoveAway"
+SILENT = "Silent"
+"""Why a Worker is not Ready that is still connected, though it does not answer."""
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -27,7 +34,8 @@ def main(arguments: Sequence[str]) -> None:
     drain = MOVE_AWAY if given.move_away else NO_NEW_WORK
 
     async def change(hub: Hub) -> None:
-        render.text(f"{sentence(await set_drain(hub, given.name, drain), drain)}\n")
+        worker = await set_drain(hub, given.name, drain)
+        render.text(f"{sentence(worker, drain, await unfinished(hub, worker))}\n")
 
     run(options.where(given), change)
 
@@ -39,11 +47,41 @@ async def set_drain(hub: Hub, name: str, drain: str) -> Obj:
     return worker
 
 
-def sentence(worker: Obj, drain: str) -> str:
-    """Say what becomes of the work of a Worker."""
-    name, active = worker["metadata"]["name"], (worker.get("status") or {}).get("active") or 0
-    if drain == MOVE_AWAY:
-        return f"Worker {name} is drained: its {active} unfinished Jobs move to other Workers."
-    return (
-        f"Worker {name} is drained: its {active} unfinished Jobs go on, and nothing new comes."
+async def unfinished(hub: Hub, worker: Obj) -> int:
+    """Count the unfinished Jobs of a Worker; its own count, which is some seconds old, for who may not see them."""
+    try:
+        listing = await hub.client.list(Scope(resource=JOBS))
+    except errors.Forbidden:
+        return int((worker.get("status") or {}).get("active") or 0)
+    return count(listing.items, worker["metadata"]["name"])
+
+
+def count(jobs: Iterable[Obj], worker: str) -> int:
+    """Count those Jobs that are placed on a worker and have not ended."""
+    open_ones = (each for each in jobs if end(each.get("status") or {}) is None)
+    records = (placement.read(each) for each in open_ones)
+    return sum(
+        any(shard.worker == worker for shard in record.shards) for record in records if record
     )
+
+
+def silence(worker: Obj) -> str | None:
+    """Say why nothing can be asked of a Worker at present; None: it answers."""
+    listed = (worker.get("status") or {}).get("conditions")
+    ready = conditions.find(listed, "Ready") or {}
+    if conditions.is_true(listed, "Connected") and ready.get("reason") != SILENT:
+        return None
+    return str(ready.get("reason") or "NeverSeen")
+
+
+def sentence(worker: Obj, drain: str, active: int) -> str:
+    """Say what becomes of the work of a Worker."""
+    drained = f"Worker {worker['metadata']['name']} is drained"
+    if not active:
+        return f"{drained}: it has no unfinished Jobs, and nothing new comes."
+    if drain != MOVE_AWAY:
+        return f"{drained}: its unfinished Jobs ({active}) go on, and nothing new comes."
+    moving = f"{drained}: its unfinished Jobs ({active}) move to other Workers"
+    if reason := silence(worker):
+        return f"{moving} as soon as it can be reached ({reason} now), or is lost for good."
+    return f"{moving}."

@@ -8,7 +8,9 @@ from jobferry.cli.arguments import Parser, completes
 from jobferry.cli.hub import Hub, run
 from jobferry.cli.preflight import Finding
 from jobferry.errors import BadInput, Error
+from jobferry.kube import errors
 from jobferry.kube.client import Client, Reach, connect
+from jobferry.kube.retry import Patience
 from jobferry.kube.transport import HttpTransport
 from jobferry.objects import Obj
 from jobferry.workers import source
@@ -19,6 +21,11 @@ _ABOUT = """Tries a Worker with its own kubeconfig, as the dispatcher would: whe
 no other Worker, the rights, the namespaces. Exit code 1 if something is wrong.
 
 A kubeconfig in a file is tried only if it is the one that you use yourself."""
+
+HINT = "docs/troubleshooting.md tells what to do about it."
+
+PATIENCE = Patience(answer=8.0, retries=1)
+"""Somebody waits for it; a cluster that has not answered by then gets no work from the dispatcher either."""
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -33,10 +40,7 @@ def main(arguments: Sequence[str]) -> None:
         findings = await examine(hub.client, worker, hub.found.files)
         render.text(preflight.report(findings))
         if failed := preflight.failures(findings):
-            raise Error(
-                f"worker {given.name}: {failed[0].says}",
-                hint="docs/workers.md tells what to do about it.",
-            )
+            raise Error(f"worker {given.name}: {failed[0].says}", hint=HINT)
 
     run(options.where(given), try_it)
 
@@ -56,8 +60,13 @@ async def examine(
     access = await source.access(hub, where, hub.clock, Rules(trusted=own))
     creates = bool((spec.get("namespaces") or {}).get("create"))
     known = await known_hub.read(hub, but=name)
-    async with connect(access, name=name, clock=hub.clock, reach=reach) as client:
-        found = await preflight.examine(client, known, creates_namespaces=creates)
+    async with connect(
+        access, name=name, clock=hub.clock, reach=reach, patience=PATIENCE
+    ) as client:
+        try:
+            found = await preflight.examine(client, known, creates_namespaces=creates)
+        except (errors.Unreachable, errors.ApiError) as error:
+            return [Finding("reach", preflight.FAILED, str(error))]
     return [Finding("reach", preflight.OK, access.server.url), *found]
 
 

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from jobferry.cli import options, render
 from jobferry.cli.arguments import Parser, completes
 from jobferry.cli.hub import Hub, run
-from jobferry.cli.worker_drain import set_drain
+from jobferry.cli.worker_drain import set_drain, silence
+from jobferry.objects import Obj
 
 _ABOUT = """Gives a Worker work again that was drained."""
 
@@ -19,8 +20,16 @@ def main(arguments: Sequence[str]) -> None:
 
     async def change(hub: Hub) -> None:
         worker = await set_drain(hub, given.name, "None")
-        was = worker["spec"].get("drain") or "None"
-        again = "was not drained" if was == "None" else "may get work again"
-        render.text(f"Worker {given.name} {again}.\n")
+        render.text(f"{sentence(worker)}\n")
 
     run(options.where(given), change)
+
+
+def sentence(worker: Obj) -> str:
+    """Say what becomes of a Worker, by how it was."""
+    name = worker["metadata"]["name"]
+    if (worker["spec"].get("drain") or "None") == "None":
+        return f"Worker {name} was not drained."
+    if reason := silence(worker):
+        return f"Worker {name} gets work again as soon as it can be reached ({reason} now)."
+    return f"Worker {name} may get work again."

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -59,7 +60,19 @@ class Layout:
 
     def check(self) -> None:
         """Raise `BadInput` if somebody else could have put something into the folder."""
+        mode = self.folder.stat().st_mode
+        if mode & stat.S_ISVTX and mode & stat.S_IWOTH:
+            raise BadInput(
+                f"{self.folder}: all users of this machine share it, so others can write to it",
+                hint="Name a folder of your own, as in --data ~/fleet.",
+            )
         private.check_folder(self.folder)
+
+    def expect_free(self) -> None:
+        """Raise what keeps us from having the fleet, as `owned` would, before anything is done."""
+        self._make()
+        if self.owner() is not None:
+            raise self._running()
 
     @contextmanager
     def owned(self) -> Iterator[None]:

@@ -6,8 +6,6 @@ import pytest
 
 from jobferry.cli import hub, queues, workers
 from jobferry.cli.options import Where
-from jobferry.cli.worker_drain import MOVE_AWAY, NO_NEW_WORK, sentence
-from jobferry.cli.worker_remove import sentence as farewell
 from jobferry.clock import SystemClock
 from jobferry.errors import BadInput
 from tests.unit.cli.hub_objects import NOW, queue, worker
@@ -131,14 +129,3 @@ def test_a_queue_says_which_workers_it_uses(selection: object, shown: str) -> No
 
     assert row[:5] == ["q", "a,b", shown, "Spread", "Move"]
     assert row[6:] == ["Report", "60m"]
-
-
-def test_drained_and_removed_workers_are_told_of() -> None:
-    seen = worker("east", status={"active": 3, "mirrors": 5})
-
-    assert sentence(seen, NO_NEW_WORK).endswith(
-        "its 3 unfinished Jobs go on, and nothing new comes."
-    )
-    assert sentence(seen, MOVE_AWAY).endswith("its 3 unfinished Jobs move to other Workers.")
-    assert farewell("east", None) == "Worker east is removed."
-    assert "waits until its 5 mirrors are gone; 3 unfinished Jobs" in farewell("east", seen)

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from jobferry.cli import enrolment, known_hub, preflight
-from jobferry.cli.preflight import FAILED, OK, WARNING, Finding, Hub
+from jobferry.cli.preflight import FAILED, OK, UNKNOWN, WARNING, Finding, Hub
 from jobferry.cli.rights import Right
 from jobferry.kube import kubeconfig
 from jobferry.kube.access import Server
@@ -75,7 +75,7 @@ def test_what_is_needed_is_what_the_manifest_gives() -> None:
 
 def test_namespaces_that_are_missing_are_a_warning() -> None:
     assert preflight.namespaces({"a", "b"}, {"a": True, "b": False}).verdict == WARNING
-    assert preflight.namespaces({"a"}, {"a": None}).verdict == OK
+    assert preflight.namespaces({"a"}, {"a": None}).verdict == UNKNOWN
     assert "not ours to see" in preflight.namespaces({"a"}, {"a": None}).says
     assert preflight.namespaces((), {}).says.endswith("none")
 
@@ -127,6 +127,20 @@ def test_the_kubeconfig_that_is_written_leads_where_the_context_did() -> None:
     assert json.loads(text)["users"][0]["user"] == {"token": "secret-token"}
     where = enrolment.worker("east")["spec"]["kubeconfig"]["secret"]
     assert where == {"namespace": "jobferry-system", "name": "east", "key": "kubeconfig"}
+
+
+def test_the_right_to_create_namespaces_is_given_to_who_asks_for_it() -> None:
+    usual = enrolment.account(creates_namespaces=False)
+    more = enrolment.account(creates_namespaces=True)
+
+    assert more[:-1] == usual
+    binding = more[-1]
+    assert binding["metadata"] == {"name": "jobferry-worker-namespaces"}
+    assert binding["roleRef"]["name"] == "jobferry-worker-namespaces"
+    assert binding["subjects"][0]["name"] == enrolment.ACCOUNT
+    spec = enrolment.worker("east", creates_namespaces=True)["spec"]
+    assert spec["namespaces"] == {"create": True}
+    assert "namespaces" not in enrolment.worker("east")["spec"]
 
 
 def test_findings_are_a_table() -> None:

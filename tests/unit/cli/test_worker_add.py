@@ -1,5 +1,6 @@
 import builtins
 import io
+from dataclasses import replace
 
 import pytest
 
@@ -51,6 +52,11 @@ def test_who_does_not_agree_has_nothing_made(
 
     with pytest.raises(Error, match="nothing was made"):
         worker_add._agree(ASKED)
+
+
+def test_a_name_that_is_not_the_context_is_warned_of() -> None:
+    assert "called east, not kind-east" in worker_add.naming(ASKED)
+    assert worker_add.naming(replace(ASKED, context="east")) == ""
 
 
 def test_where_nobody_can_be_asked_it_says_how_to_go_on(

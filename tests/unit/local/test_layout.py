@@ -26,7 +26,10 @@ def test_who_comes_second_is_told_who_has_it(tmp_path: Path) -> None:
             layout.owned(),
         ):
             pass
+        with pytest.raises(AlreadyRunning):
+            layout.expect_free()
         assert layout.owner() == os.getpid()
+    layout.expect_free()
 
 
 def test_a_file_in_the_place_of_the_folder_is_told(tmp_path: Path) -> None:
@@ -52,6 +55,15 @@ def test_a_folder_that_others_can_write_to_is_refused(tmp_path: Path) -> None:
         ending.end(Layout(folder))
 
     assert list(folder.iterdir()) == []
+
+
+def test_a_folder_that_all_share_is_not_to_be_taken_from_them(tmp_path: Path) -> None:
+    tmp_path.chmod(0o1777)
+
+    with pytest.raises(BadInput, match="others can write to it") as raised:
+        Layout(tmp_path).expect_free()
+
+    assert raised.value.hint == "Name a folder of your own, as in --data ~/fleet."
 
 
 def test_a_new_folder_is_ours_alone_whatever_the_umask(tmp_path: Path) -> None:
