@@ -191,12 +191,13 @@ async def test_a_hub_without_a_dispatcher_is_told(lab: Lab, terminal: Terminal) 
     name, namespace = Settings().lease_name, "jobferry-system"
     await lab.world.hub.patch(LEASES, name, {"spec": old}, namespace=namespace)
 
-    for words in (("jobs",), ("describe", "long"), ("cancel", "long")):
-        told = await terminal.run(*words, *here)
-        assert told.code == 0
-        assert told.err.startswith("No dispatcher seems to run: its Lease was last renewed")
+    commands = (("jobs",), ("describe", "long"), ("cancel", "long"))
+    told = [await terminal.run(*words, *here) for words in commands]
 
-    assert told.out.endswith("pods on north go, too as soon as a dispatcher runs\n")
+    for each in told:
+        assert each.code == 0
+        assert each.err.startswith("No dispatcher seems to run: its Lease was last renewed")
+    assert told[-1].out.endswith("pods on north go, too as soon as a dispatcher runs\n")
 
 
 # Workers and queues
