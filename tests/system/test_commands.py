@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from jobferry.kube.resources import JOBS, SECRETS
+from jobferry.kube.resources import JOBS, LEASES, SECRETS
+from jobferry.settings import Settings
 from jobferry.testing.component import free_port
 from jobferry.testing.control_plane import JOB_CONTROLLERS, ControlPlane
 from jobferry.workers.resource import WORKERS
@@ -179,6 +180,24 @@ async def test_who_may_list_but_not_follow_is_told(
     for words in (("wait", "long"), ("jobs", "-w")):
         told = await lister.refused(*words, "-n", world.namespace, code=1)
         assert 'User "lister" cannot watch' in told
+
+
+async def test_a_hub_without_a_dispatcher_is_told(lab: Lab, terminal: Terminal) -> None:
+    here = ("--context", "west", "-n", lab.world.namespace)
+    await lab.add_worker("north")
+    async with lab.dispatcher():
+        await lab.world.run(job("long", seconds=FOREVER), runs(1))
+    old = {"renewTime": "2020-01-01T00:00:00.000000Z", "leaseDurationSeconds": 15}
+    name, namespace = Settings().lease_name, "jobferry-system"
+    await lab.world.hub.patch(LEASES, name, {"spec": old}, namespace=namespace)
+
+    commands = (("jobs",), ("describe", "long"), ("cancel", "long"))
+    told = [await terminal.run(*words, *here) for words in commands]
+
+    for each in told:
+        assert each.code == 0
+        assert each.err.startswith("No dispatcher seems to run: its Lease was last renewed")
+    assert told[-1].out.endswith("pods on north go, too as soon as a dispatcher runs\n")
 
 
 # Workers and queues
