@@ -43,7 +43,7 @@ async def test_a_job_from_submit_to_cancel(world: World, terminal: Terminal) -> 
     listed = (await terminal.out("jobs", *here)).splitlines()
     assert listed[0].split() == ["NAME", "STATUS", "WORKER", "ATTEMPT", "PROGRESS", "AGE"]
     assert listed[1].split()[:5] == ["sweep", "Complete", where, "1", "3/3"]
-    assert f"attempt 1 on {where}" in await terminal.out("describe", "sweep", *here)
+    assert f"Placed on worker {where}" in await terminal.out("describe", "sweep", *here)
     assert await terminal.out("wait", "sweep", *here) == f"sweep is complete on {where}: 3/3\n"
     assert "has ended on" in await terminal.out("why", "sweep", *here)
 

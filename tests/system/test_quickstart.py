@@ -112,7 +112,7 @@ async def test_its_commands_bring_a_job_to_a_worker(fleet: Fleet, tmp_path: Path
     assert "east" in said["jobferry workers --context"]
     assert "Placed on worker" in said["jobferry describe first"]
     assert "condition met" in printed[-2]
-    assert "Placed on worker" in printed[-1]
+    assert "jobferry.io/placement" in printed[-1]  # of a first placement no event tells
 
 
 async def test_its_manifests_are_printed(tmp_path: Path, fleet: Fleet) -> None:

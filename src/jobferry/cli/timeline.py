@@ -71,14 +71,25 @@ def _conditions(job: Obj, told: Sequence[Moment]) -> Iterator[Moment]:
             continue
         at, holds = times.instant(since), each.get("status") == "True"
         if type == placement.CONDITION:
-            # Events say it better, as long as the server keeps them.
-            if not any(moment.what.startswith("Placed on worker") for moment in told):
-                yield Moment(at, f"placed; by now: {each.get('message')}", "condition")
+            # Events say it better, as long as the server keeps them; of the first placement there mostly is none.
+            moves = [moment.at for moment in told if moment.what.startswith("Placed on worker")]
+            if not moves:
+                yield Moment(at, _placed(job, str(each.get("message"))), "condition")
+            elif at < min(moves):
+                yield Moment(at, "placed for the first time", "condition")
         elif type == SUSPENDED:
             yield Moment(at, "suspended" if holds else "resumed", "condition")
         elif holds:
             why = ": ".join(filter(None, (each.get("reason"), each.get("message"))))
             yield Moment(at, f"{type}{f' ({why})' if why else ''}", "condition")
+
+
+def _placed(job: Obj, message: str) -> str:
+    """Say where a Job was placed; the condition has the time of the first placement, and the words of the last."""
+    known = placement.vouched(job)
+    if known is not None and known.attempt == 1:
+        return f"Placed on worker {', '.join(shard.worker for shard in known.shards)}"
+    return f"placed; by now: {message}"
 
 
 def _event(event: Obj) -> Moment | None:

@@ -38,7 +38,20 @@ def test_a_life_over_two_attempts_is_told_in_order() -> None:
 def test_without_events_the_condition_tells_the_placement() -> None:
     told = whats(placed(job(), "east"), [])
 
-    assert told == ["made on the hub", "placed; by now: attempt 1 on east (cluster-east)"]
+    assert told == ["made on the hub", "Placed on worker east"]
+
+
+def test_of_a_first_placement_the_condition_tells_where_events_only_tell_of_moves() -> None:
+    seen = placed(job(age=100), "west", attempt=2)
+    [condition] = seen["status"]["conditions"]
+    condition["lastTransitionTime"] = at(-90)
+    moved = event("Placed", "Placed on worker west, attempt 2: worker east is lost", age=30)
+
+    assert whats(seen, [moved]) == [
+        "made on the hub",
+        "placed for the first time",
+        "Placed on worker west, attempt 2: worker east is lost",
+    ]
 
 
 def test_what_binds_only_together_with_the_end_is_not_told() -> None:
