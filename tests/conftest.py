@@ -3,6 +3,7 @@
 import asyncio
 import functools
 import gc
+import logging
 import sys
 from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping
 from secrets import token_hex
@@ -164,6 +165,18 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run what is marked `api` on a real API server and on localkube."""
     if "plane" in metafunc.fixturenames and metafunc.definition.get_closest_marker("api"):
         metafunc.parametrize("plane", BOTH, indirect=True, scope="session")
+
+
+@pytest.fixture(autouse=True)
+def log_as_before() -> Iterator[None]:
+    """Undo what a command does to the log of its process: the next test looks into its own."""
+    root = logging.getLogger()
+    level, handlers = root.level, root.handlers[:]
+    yield
+    root.setLevel(level)
+    for handler in root.handlers[:]:
+        if handler not in handlers:
+            root.removeHandler(handler)
 
 
 @pytest.fixture(scope="session")
