@@ -60,7 +60,9 @@ async def test_a_listener_that_fails_does_not_end_the_others(tmp_path: Path) -> 
         assert await is_bound(world, "p")
 
 
-async def test_nothing_is_lost_while_everything_is_looked_at_anew(tmp_path: Path) -> None:
+async def test_nothing_is_lost_while_everything_is_looked_at_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with cluster(tmp_path) as world:
         everything = world.controllers.everything
         top = await world.client.create(
@@ -70,7 +72,7 @@ async def test_nothing_is_lost_while_everything_is_looked_at_anew(tmp_path: Path
         meta = {"name": "child", "namespace": "default", "ownerReferences": [reference]}
         await world.client.create(SECRETS, {"metadata": meta})
         await world.settle()
-        _break(everything)
+        _break(everything, monkeypatch)
         for _ in range(1000):
             await world.pass_time(1)
             if everything.of(CONFIG_MAPS) is None:
@@ -87,15 +89,15 @@ async def test_nothing_is_lost_while_everything_is_looked_at_anew(tmp_path: Path
         assert "ownerReferences" not in child["metadata"]
 
 
-def _break(everything: Everything) -> None:
+def _break(everything: Everything, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let what follows everything fail when the next watch of ConfigMaps ends."""
 
-    def fail(change: object) -> None:
+    async def fail(_: int) -> None:
         raise RuntimeError("broken")
 
     informer = everything.of(CONFIG_MAPS)
     assert informer
-    informer.listen_to_link(fail)
+    monkeypatch.setattr(informer, "_pause", fail)
 
 
 async def test_a_controller_that_does_not_exist_cannot_be_left_out(tmp_path: Path) -> None:
