@@ -115,11 +115,14 @@ async def test_a_cluster_is_added_as_it_says(reader: Reader) -> None:
 
 
 def test_logs_are_followed_to_the_end_of_a_job(reader: Reader) -> None:
-    script = "for i in 1 2 3; do echo line $i; sleep 0.2; done"
+    # Pods have the PATH of the test: on a fresh machine there is little on it.
+    script = (
+        'import time; [(print(f"line {i}", flush=True), time.sleep(0.2)) for i in (1, 2, 3)]'
+    )
 
     said = reader.shell(
         f"""
-        jobferry submit --name talks -- sh -c '{script}'
+        jobferry submit --name talks -- python3 -c '{script}'
         jobferry wait talks --for running
         jobferry logs -f talks
         jobferry logs --tail 1 --timestamps talks
@@ -137,7 +140,7 @@ def test_logs_without_a_context_for_the_worker_say_what_to_do(reader: Reader) ->
         renamed, {"other": (reader.fleet.layout.cluster(HUB) / "kubeconfig").read_text()}
     )
 
-    reader.shell("jobferry submit --name quiet --wait -- true")
+    reader.shell("jobferry submit --name quiet --wait -- sh -c 'exit 0'")
     done = reader.shell("jobferry logs quiet 2>&1", code=2, KUBECONFIG=str(renamed))
 
     assert "has no context of that name" in done
