@@ -32,7 +32,8 @@ from tests.system.test_kills import HUB, Pods, Users, somebody_leads
 from tests.system.test_nonsense import BAD, forged, greedy
 from tests.system.world import World, until, until_none
 
-pytestmark = pytest.mark.fleet("processes")
+# More than a minute, most of it waiting: too long for `make test` on a machine without real clusters.
+pytestmark = [pytest.mark.kube, pytest.mark.fleet("processes")]
 
 CLOCK = SystemClock()
 FROZEN, DRAINED, CALM = "extra", "north", "south"
