@@ -17,8 +17,11 @@ _ABOUT = """Prints a script that lets your shell complete commands, options and 
 SCRIPTS = {
     "bash": r"""# Completes jobferry in bash.
 _jobferry() {
-    local IFS=$'\n'
-    COMPREPLY=($(jobferry complete -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null | cut -f1))
+    local word
+    COMPREPLY=()
+    while IFS=$'\t' read -r word _; do
+        COMPREPLY+=("$word")
+    done < <(jobferry complete -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
     if [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == */ ]]; then
         compopt -o nospace
     fi

@@ -167,7 +167,7 @@ def summary(scene: Scene, now: Seconds) -> list[str]:
     for name, move in scene.moves.items():
         killed = max((each.killed_at or 0.0) for each in scene.clusters.values())
         later = f"{name} lost its worker and ran on elsewhere {move.at - killed:.1f} s later"
-        lines.append(f"{later}; {move.kept} of {move.total} runs were kept.")
+        lines.append(f"{later}; {move.kept} of {move.total} runs kept.")
     started = (
         f", of which {scene.ready_at:.1f} s to start all clusters" if scene.ready_at else ""
     )

@@ -82,7 +82,7 @@ def test_the_summary_gives_the_figures() -> None:
     assert summary(scene, 6.1) == [
         "1 Jobs went to the hub; 1 of them ran on workers, where nothing is installed.",
         "The first was on a worker 0.20 s after it was created.",
-        "darts lost its worker and ran on elsewhere 2.1 s later; 3 of 8 runs were kept.",
+        "darts lost its worker and ran on elsewhere 2.1 s later; 3 of 8 runs kept.",
         "All of it took 6.1 s, of which 1.0 s to start all clusters.",
     ]
 
