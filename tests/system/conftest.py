@@ -3,6 +3,7 @@
 import logging
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
+from pathlib import Path
 from secrets import token_hex
 
 import pytest
@@ -14,6 +15,7 @@ from tests.system.fleet import IS_CHOSEN, IS_REAL, NAMES, Fleet
 from tests.system.lab import Lab
 from tests.system.one_process import one_process
 from tests.system.processes import Processes
+from tests.system.terminal import Terminal
 from tests.system.world import World
 
 
@@ -92,3 +94,9 @@ async def _world(
     )
     stack.push_async_callback(world.clear)
     return world
+
+
+@pytest.fixture
+def terminal(fleet: Fleet, tmp_path: Path) -> Terminal:
+    """Somebody who may do everything on the hub and its workers."""
+    return Terminal(tmp_path, {name: fleet.planes[name].kubeconfig() for name in NAMES})

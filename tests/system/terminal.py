@@ -40,6 +40,10 @@ def install(folder: Path) -> Path:
     return folder
 
 
+NOBODY = "nobody"
+"""Somebody who may do nothing anywhere."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ended:
     """What became of a command."""

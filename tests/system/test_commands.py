@@ -7,24 +7,15 @@ import pytest
 
 from jobferry.kube.resources import JOBS, LEASES, SECRETS
 from jobferry.settings import Settings
-from jobferry.testing.component import free_port
 from jobferry.testing.control_plane import JOB_CONTROLLERS, ControlPlane
 from jobferry.workers.resource import WORKERS
-from tests.system.fleet import NAMES, RESOURCES, Fleet
+from tests.system.fleet import RESOURCES, Fleet
 from tests.system.jobs import FOREVER, complete, job, runs
 from tests.system.lab import Lab
-from tests.system.terminal import Terminal
+from tests.system.terminal import NOBODY, Terminal
 from tests.system.world import World, named, until_none
 
 pytestmark = [pytest.mark.fleet("processes"), pytest.mark.timeout(120)]
-
-NOBODY = "nobody"
-
-
-@pytest.fixture
-def terminal(fleet: Fleet, tmp_path: Path) -> Terminal:
-    """Somebody who may do everything on the hub and its workers."""
-    return Terminal(tmp_path, {name: fleet.planes[name].kubeconfig() for name in NAMES})
 
 
 # Jobs
@@ -319,90 +310,3 @@ async def test_a_cluster_that_cannot_be_a_worker_is_refused_before_anything_is_m
     assert "forbidden" in powerless.err.lower()
     assert "there is none named 'x'" in unknown.err
     await until_none(lab.world.hub, named(WORKERS, "other"))
-
-
-# What goes wrong
-
-ASKING = (
-    ("jobs",),
-    ("workers",),
-    ("queues",),
-    ("top",),
-    ("why", "x"),
-    ("describe", "x"),
-    ("wait", "x"),
-    ("cancel", "x"),
-    ("logs", "x"),
-    ("submit", "--", "x"),
-    ("workers", "remove", "x"),
-    ("workers", "drain", "x"),
-    ("workers", "test", "x"),
-)
-
-
-@pytest.mark.parametrize("words", ASKING, ids=" ".join)
-async def test_who_may_nothing_is_told_which_right_is_missing(
-    fleet: Fleet, tmp_path: Path, words: tuple[str, ...]
-) -> None:
-    terminal = Terminal(tmp_path, {"hub": fleet.planes["hub"].kubeconfig(NOBODY)})
-
-    told = await terminal.refused(*words, code=1)
-
-    assert 'User "nobody" cannot' in told
-    assert "hint: Grant the verb" in told
-
-
-@pytest.mark.parametrize(
-    "words", [each for each in ASKING if each[-1] == "x" and each[0] != "submit"], ids=" ".join
-)
-async def test_a_name_that_is_not_there_is_told(
-    terminal: Terminal, words: tuple[str, ...]
-) -> None:
-    told = await terminal.refused(*words, code=1)
-
-    assert "there is no " in told
-    assert "lists those that are there" in told
-
-
-async def test_a_name_that_is_nearly_right_is_offered(world: World, terminal: Terminal) -> None:
-    await world.submit(job("training"))
-
-    told = await terminal.refused("describe", "trainin", "-n", world.namespace, code=1)
-
-    assert "Is training meant?" in told
-
-
-async def test_a_context_that_is_not_there_is_told(terminal: Terminal) -> None:
-    told = await terminal.refused("jobs", "--context", "nowhere", code=2)
-
-    assert "there is none named 'nowhere'" in told
-    assert "Those that exist: east, hub, west." in told
-
-
-async def test_a_hub_that_does_not_answer_is_told(terminal: Terminal, fleet: Fleet) -> None:
-    config = terminal.kubeconfig.read_text()
-    url = fleet.planes["hub"].url
-    terminal.kubeconfig.write_text(
-        config.replace(url, f"https://127.0.0.1:{free_port('127.0.0.1')}")
-    )
-
-    for words in (("jobs",), ("submit", "--", "x"), ("why", "x"), ("workers", "test", "x")):
-        told = await terminal.refused(*words, code=1)
-        assert "hint: Check that the server in the kubeconfig is right" in told
-
-
-async def test_ctrl_c_ends_the_waiting_and_not_the_job(
-    world: World, terminal: Terminal
-) -> None:
-    nowhere = {"selector": {"matchLabels": {"name": "nowhere"}}}
-    queue = await world.queue("nowhere", workers=nowhere)
-    words = ("submit", "--name=stays", f"--queue={queue}", "--wait", "-n", world.namespace)
-
-    async with terminal.started(*words, "--", "x") as process:
-        assert process.stdout is not None
-        assert await process.stdout.readline() == b"stays\n"
-        ended = await terminal.interrupted(process)
-
-    assert (ended.code, ended.out) == (130, "")
-    assert ended.err == "stays goes on: `jobferry wait stays` waits for it again.\n"
-    assert await world.hub.get(JOBS, "stays", world.namespace)
