@@ -7,7 +7,7 @@ from jobferry.core.base import Base
 from jobferry.core.marks import Standing, read
 from jobferry.core.placement import Placement, Shard
 from jobferry.core.status import count
-from jobferry.core.steps import Look, Notice, Record, Rest, Step
+from jobferry.core.steps import Notice, ReadHub, Record, Rest, Step
 from jobferry.core.view import Kind, View
 from jobferry.objects import Obj
 
@@ -29,7 +29,7 @@ def adopt(view: View, kind: Kind, hub: Obj, known: Placement | None) -> Step | N
     if attempt <= last:
         return None
     if not view.is_live:
-        return Look()  # most likely it is our cache that does not know yet
+        return ReadHub()  # most likely it is our cache that does not know yet
     here = Placement(
         hub["metadata"]["uid"], attempt, (Shard(worker, view.workers[worker].cluster),)
     )

@@ -17,9 +17,9 @@ from jobferry.core.status import count, end, uncounted
 from jobferry.core.steps import (
     CreateMirror,
     DeleteMirror,
-    Look,
-    LookAtMirror,
     Notice,
+    ReadHub,
+    ReadMirror,
     Record,
     Rest,
     Step,
@@ -29,7 +29,7 @@ from jobferry.core.view import Kind, View
 from jobferry.objects import Obj
 from jobferry.objects.times import timestamp
 
-LOOK_AGAIN: Seconds = 600.0
+ASK_EVERY: Seconds = 600.0
 """How often it is looked whether a workload that nobody follows is still there: nothing tells when it goes."""
 
 
@@ -85,7 +85,7 @@ def _leave_alone(workers: list[str]) -> Step:
         "It is there, but its managedBy is not claimed any more:"
         f" its mirror on {', '.join(workers)} goes on, and nobody reports of it"
     )
-    return Rest("it is not claimed", LOOK_AGAIN, (Notice("NotClaimed", what),))
+    return Rest("it is not claimed", ASK_EVERY, (Notice("NotClaimed", what),))
 
 
 def _is_ours(view: View, worker: str, obj: Obj) -> bool:
@@ -120,7 +120,7 @@ def _judge(view: View, hub: Obj, placed: Placement | None, worker: str, obj: Obj
 
 def _delete(view: View, worker: str, obj: Obj, why: str, *, only_as_seen: bool = False) -> Step:
     # Never on the word of a cache alone: it may not show yet what we wrote a moment ago.
-    return DeleteMirror(worker, obj, why, only_as_seen) if view.is_live else Look()
+    return DeleteMirror(worker, obj, why, only_as_seen) if view.is_live else ReadHub()
 
 
 def _can_delete(view: View, worker: str, obj: Obj) -> bool:
@@ -240,9 +240,9 @@ def _no_mirror(view: View, kind: Kind, hub: Obj, placed: Placement) -> Step:
         # Not on the word of a cache alone: it may be late, and the mirror there and running.
         is_told = view.untold != placed
         is_certain = isinstance(step, Rest) or shard.worker in view.seen or not is_told
-        return step if is_certain else LookAtMirror(marks)
+        return step if is_certain else ReadMirror(marks)
     if not view.is_live:
-        return Look()  # the cache may be late, and the workload finished
+        return ReadHub()  # the cache may be late, and the workload finished
     return CreateMirror(shard.worker, kind.mirror(hub, marks, shard.base))
 
 

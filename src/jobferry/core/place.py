@@ -6,7 +6,7 @@ from datetime import datetime
 from jobferry.core import legal, placement, times, verdicts
 from jobferry.core.placement import Placement, Shard
 from jobferry.core.status import SUSPENDED, end
-from jobferry.core.steps import Look, Notice, Record, Rest, Step, Want, WriteStatus
+from jobferry.core.steps import Notice, ReadHub, Record, Rest, Step, Want, WriteStatus
 from jobferry.core.view import Kind, View, Worker
 from jobferry.objects import Obj, conditions
 
@@ -42,7 +42,7 @@ def move(
     `is_nowhere` says that it is certain that no mirror runs.
     """
     if not view.is_live:
-        return Look()
+        return ReadHub()
     base = kind.carried(hub, mirror, placed.shards[0].base, view.now)
     if ended := kind.outcome(hub, base):
         patch = legal.patch(hub, legal.legalise(hub, ended, view.now))
@@ -60,7 +60,7 @@ def lose(view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj | None
     if not view.policy.fails_deleted:
         return move(view, kind, hub, placed, mirror, why=why)
     if not view.is_live:
-        return Look()
+        return ReadHub()
     patch = legal.patch(hub, legal.fail(hub, "MirrorDeleted", why.capitalize(), view.now))
     return WriteStatus(patch, "Failed") if patch else Rest("failed")
 

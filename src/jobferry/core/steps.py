@@ -9,12 +9,12 @@ from jobferry.objects import Obj
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ReadHub:
     """Read the hub object from its API server: a cache is not enough for what may come next."""
 
 
 @dataclass(frozen=True, slots=True)
-class LookAtMirror:
+class ReadMirror:
     """Read the mirror with these marks from its worker's API server, or that there is none."""
 
     marks: Marks
@@ -97,5 +97,12 @@ class Rest:
 
 
 Step = (
-    Look | LookAtMirror | Record | WriteStatus | CreateMirror | EditMirror | DeleteMirror | Rest
+    ReadHub
+    | ReadMirror
+    | Record
+    | WriteStatus
+    | CreateMirror
+    | EditMirror
+    | DeleteMirror
+    | Rest
 )

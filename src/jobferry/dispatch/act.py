@@ -94,7 +94,7 @@ class Actor:
         self._may_act = may_act
         self._tells_all_placements = tells_all_placements
 
-    async def look(self, key: Key) -> Obj | None:
+    async def read_hub(self, key: Key) -> Obj | None:
         """Read a workload from the hub's API server; None: it is gone."""
         async with self._inflight.slot(Priority.STATUS):
             try:
@@ -175,13 +175,13 @@ class Actor:
                     resource_version=meta["resourceVersion"] if step.only_as_seen else None,
                 )
         except (errors.NotFound, errors.Conflict):
-            await self.look_at_mirror(step.worker, key)  # gone, or another by now
+            await self.read_mirror(step.worker, key)  # gone, or another by now
         else:
             _mirrors(link).absorb_deletion(key, answer)
             write = _log.debug if step.is_routine else _log.info
             write("Mirror deleted", worker=step.worker, mirror=key.name, why=step.why)
 
-    async def look_at_mirror(self, worker: str, key: Key) -> Obj | None:
+    async def read_mirror(self, worker: str, key: Key) -> Obj | None:
         """Read what a worker has in the place of a mirror, ahead of the watch; None: nothing."""
         link = self._link(worker)
         mirrors = _mirrors(link)

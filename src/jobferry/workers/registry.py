@@ -99,7 +99,7 @@ class Workers:
             self._warn_of_none()
             await loop.run()
 
-    def look_at_all(self) -> None:
+    def report_all(self) -> None:
         """Write the state of every worker to its object, now that it is for us to do so."""
         self._caretaker.forget()
         for item in self.objects:
@@ -122,7 +122,7 @@ class Workers:
 
     def _note_object(self, change: Change[WorkerHead]) -> None:
         if roster.is_news(change):
-            self._look_round()
+            self._update_roster()
         self._queue.add(change.item.key.name)
         if change.after is None:
             self._warn_of_none()
@@ -132,10 +132,10 @@ class Workers:
             _log.warning("There is no Worker: Jobs wait until there is one")
 
     def _note_state(self, name: str) -> None:
-        self._look_round()
+        self._update_roster()
         self._queue.add(name)
 
-    def _look_round(self) -> None:
+    def _update_roster(self) -> None:
         states = {link.name: link.state for link in self.links()}
         self._roster.update(self.objects, states, self._clock.now())
 
@@ -153,7 +153,7 @@ class Workers:
         for link in self.links():
             where = link.spec.kubeconfig.secret
             if where and (where.namespace, where.name) == secret:
-                link.look_again()
+                link.reread_kubeconfig()
 
     # Keeping a link to each
 
@@ -177,7 +177,7 @@ class Workers:
     async def _stop(self, name: str) -> None:
         await self._links[name][1].stop()
         del self._links[name]
-        self._look_round()
+        self._update_roster()
 
     def _start(self, item: Item[WorkerHead]) -> None:
         assert self._tasks is not None  # noqa: S101 (the loop runs inside the block that sets it)

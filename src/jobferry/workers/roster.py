@@ -38,7 +38,7 @@ class Roster:
     def update(
         self, items: Iterable[Item[WorkerHead]], states: Mapping[str, State], now: datetime
     ) -> None:
-        """Look at all workers anew."""
+        """Work out anew how all workers are seen."""
         workers = [
             (item, states.get(item.key.name, State())) for item in sorted(items, key=_age)
         ]

@@ -6,7 +6,7 @@ import pytest
 
 from jobferry.core import placement
 from jobferry.core.base import Base
-from jobferry.core.steps import DeleteMirror, Look, Notice, Record, Rest
+from jobferry.core.steps import DeleteMirror, Notice, ReadHub, Record, Rest
 from jobferry.core.view import Worker
 from jobferry.kinds import job
 from tests.unit.core.worlds import World, condition, hub_job, lost, up
@@ -33,7 +33,7 @@ def adopted(world: World) -> tuple[str, int, Base]:
 def test_a_mirror_that_nobody_knows_of_is_adopted_after_a_look(suspend: bool) -> None:
     world = running(suspend=suspend)
     world.is_live = False
-    assert world.next() == Look()
+    assert world.next() == ReadHub()
     world.is_live = True
 
     assert adopted(world) == ("west", 1, Base())

@@ -6,8 +6,8 @@ from jobferry.core.placement import read
 from jobferry.core.steps import (
     CreateMirror,
     DeleteMirror,
-    Look,
     Notice,
+    ReadHub,
     Record,
     Rest,
     WriteStatus,
@@ -75,7 +75,7 @@ class TestANameThatIsHeldWhereTheWorkloadWasPlaced:
         world = self.world()
         assert looks_at(world.next()) == "east"
         world.seen, world.is_live = {"east"}, False
-        assert world.next() == Look()
+        assert world.next() == ReadHub()
         world.is_live = True
 
         step = world.next()

@@ -2,7 +2,7 @@ import pytest
 
 from jobferry.core import placement
 from jobferry.core.steps import (
-    Look,
+    ReadHub,
     Record,
     Rest,
     WriteStatus,
@@ -26,7 +26,7 @@ class TestLostWorkers:
         world.place()
         world.mirror(active=1, succeeded=2, startTime="2026-01-02T11:00:00Z")
         world.is_live = False
-        assert world.next() == Look()
+        assert world.next() == ReadHub()
         world.is_live = True
 
         step = world.next()
@@ -64,7 +64,7 @@ class TestLostWorkers:
 
         assert recorded(world) == ("west", 2)
         world.is_live = False
-        assert world.next() == Look()
+        assert world.next() == ReadHub()
 
     def test_one_of_which_it_was_told_before_is_not_taken_for_that(self) -> None:
         world = World(workers=[lost("east", minutes=1), up("west")])

@@ -7,7 +7,7 @@ from jobferry.core.base import Base
 from jobferry.core.marks import VACATING
 from jobferry.core.place import TOO_LARGE
 from jobferry.core.status import end
-from jobferry.core.steps import EditMirror, Look, Notice, Record, Rest
+from jobferry.core.steps import EditMirror, Notice, ReadHub, Record, Rest
 from jobferry.core.view import Worker
 from jobferry.objects import Obj
 from jobferry.objects.times import timestamp
@@ -145,7 +145,7 @@ def test_a_workload_whose_mirror_was_deleted_fails_if_its_queue_says_so() -> Non
     world = World(policy={"fails_deleted": True}, is_live=False)
     world.place()
     world.write({"status": {"startTime": "2026-01-02T11:00:00Z", "ready": 1, "active": 1}})
-    assert world.next() == Look()
+    assert world.next() == ReadHub()
     world.is_live = True
 
     world.settle()

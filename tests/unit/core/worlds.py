@@ -15,7 +15,7 @@ from jobferry.core.room import Lack, amounts
 from jobferry.core.steps import (
     CreateMirror,
     EditMirror,
-    LookAtMirror,
+    ReadMirror,
     Record,
     Rest,
     Step,
@@ -193,4 +193,4 @@ def recorded(world: World) -> tuple[str, int]:
 
 def looks_at(step: Step) -> str | None:
     """Return the worker whose mirror is to be read."""
-    return step.marks.worker if isinstance(step, LookAtMirror) else None
+    return step.marks.worker if isinstance(step, ReadMirror) else None
