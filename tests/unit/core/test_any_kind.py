@@ -84,6 +84,12 @@ def test_one_that_is_to_wait_is_not_placed() -> None:
     assert toys(hub=toy(hold=True)).settle() == Rest("suspended before it was placed")
 
 
+def test_one_that_can_run_nowhere_is_not_placed_and_says_why() -> None:
+    why = "it is too large for any cluster"
+
+    assert toys(hub=toy(size=100)).settle() == Rest(why, notices=(Notice("NotSupported", why),))
+
+
 def test_it_needs_what_its_kind_says() -> None:
     small, large = (
         up(name, capacity={"cpu": parse(cpu)}) for name, cpu in (("east", "2"), ("west", "3"))

@@ -56,6 +56,9 @@ class ToyKind:
     def priority_class(self, hub: Obj) -> str:
         return ""
 
+    def refusal(self, hub: Obj) -> str | None:
+        return "it is too large for any cluster" if hub["plan"]["size"] > 99 else None
+
     def is_suspended(self, hub: Obj) -> bool:
         return bool(hub["plan"].get("hold"))
 
