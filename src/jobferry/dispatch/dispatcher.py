@@ -1,7 +1,7 @@
 """The dispatcher: observes the hub and the workers, and queues what a change concerns."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from jobferry.clock import Seconds
 from jobferry.dispatch.act import Actor
@@ -30,6 +30,7 @@ from jobferry.workers.caretaker import Load
 from jobferry.workers.link import Link
 from jobferry.workers.mirrors import MirrorHead, says_nothing
 from jobferry.workers.registry import Workers
+from jobferry.workers.roster import Turn
 from jobferry.workers.source import STRICT, Rules
 
 MOST_SLOW = 1000
@@ -76,8 +77,6 @@ class Dispatcher:
         self._hub = hub
         self._clock = hub.clock
         self._is_acting = False
-        self._doors: dict[str, object] = {}
-        self._faces: dict[str, object] = {}
         self.meters = meters or Meters(hub.clock)
         self._queue = WorkQueue[Key](hub.clock)
         self.jobs = follow_jobs(hub, options.claims)
@@ -213,13 +212,12 @@ class Dispatcher:
         self._queue.add(key, priority=int(has_ended))
         self.meters.reporting.start(key)
 
-    def _on_worker(self, name: str) -> None:
+    def _on_worker(self, turn: Turn) -> None:
         """Queue all that has to do with a worker; what may go there has its turn when a pass says so."""
+        name = turn.name
         self.meters.placements.add(name, by=0)
-        is_as_before = self._is_as_before(name)
-        forgiven = set() if is_as_before else self._views.memory.refused.forgive(name)
-        seen = self.workers.views().get(name)
-        self._admitting.note_worker(name, seen)
+        forgiven = set() if turn.is_silence else self._views.memory.refused.forgive(name)
+        self._admitting.note_worker(name, turn.after.view if turn.after else None)
         if not self._is_acting:
             return
         self._queue_mirrors(self.workers.link(name))
@@ -229,30 +227,12 @@ class Dispatcher:
         for item in self._wanderers():
             self._queue.add(item.key)
         # Who is in line knows which workers may take it, as long as that is for the same reasons.
-        is_other = self._is_other(name)
         for item in self.jobs.by("worker", NOWHERE):
-            if is_other or not self._admitting.waits(item.key):
+            if turn.is_for_others or not self._admitting.waits(item.key):
                 self._queue.add(item.key)
         for item in self.jobs if forgiven else ():
             if item.key.namespace in forgiven:
                 self._queue.add(item.key)
-
-    def _is_as_before(self, name: str) -> bool:
-        """Tell whether a worker has done no more than fall silent or be heard again: it refuses what it refused."""
-        item, seen = self.workers.objects.get(Key("", name)), self.workers.views().get(name)
-        known = self._faces.pop(name, None)
-        if item is not None and seen is not None:
-            head, heard = item.head, replace(seen, is_up=True, silent_since=None)
-            self._faces[name] = dict(head.metadata.labels), head.spec.namespaces.create, heard
-        return known is not None and known == self._faces.get(name)
-
-    def _is_other(self, name: str) -> bool:
-        """Tell whether others may go to a worker than before, whether it has room or not."""
-        item, seen = self.workers.objects.get(Key("", name)), self.workers.views().get(name)
-        known = self._doors.pop(name, None)
-        if item is not None and seen is not None:
-            self._doors[name] = dict(item.head.metadata.labels), seen.bounds, seen.watched
-        return known != self._doors.get(name)
 
     def _lost(self) -> list[str]:
         """Return the workers that are out of reach: what happens to theirs depends on the others, too."""
