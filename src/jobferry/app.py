@@ -18,6 +18,8 @@ from jobferry.dispatch.claims import Claims
 from jobferry.dispatch.dispatcher import Dispatcher, Options
 from jobferry.dispatch.meters import Meters
 from jobferry.errors import BadInput
+from jobferry.kinds.adapter import Adapter, Context
+from jobferry.kinds.job_shim import Shim
 from jobferry.kube import command, errors, events, in_cluster, kubeconfig
 from jobferry.kube.access import Access
 from jobferry.kube.calls import PatchKind
@@ -137,6 +139,7 @@ async def dispatch(
             claims=Claims(
                 frozenset(settings.managed_by), settings.lease.namespace, bounds(settings)
             ),
+            kinds=kinds(settings),
             requests=settings.requests_in_flight,
             passes=settings.passes,
             tells_all_placements=settings.placed_events == "all",
@@ -187,6 +190,12 @@ def _rules(settings: Settings, trusted: frozenset[Path]) -> Rules:
     return Rules(
         policy=Trust(files=settings.kubeconfig_folder, programs=programs), trusted=trusted
     )
+
+
+def kinds(settings: Settings) -> list[Adapter]:
+    """Return the kinds that a dispatcher knows how to bring to workers."""
+    context = Context(frozenset(settings.managed_by))
+    return [Shim(context)]
 
 
 def bounds(settings: Settings) -> Bounds:

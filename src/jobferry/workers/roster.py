@@ -1,6 +1,7 @@
 """How placement sees the workers: worked out when one of them changes, not for every workload."""
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
 
@@ -14,12 +15,17 @@ from jobferry.workers.link import State
 from jobferry.workers.resource import Spec, WorkerHead
 
 
+Sight = Mapping[str, frozenset[str] | None] | None
+"""What is seen on a worker: by kind, the namespaces, or None for all; None: nobody knows yet."""
+
+
 class _Entry(NamedTuple):
     """All that placement may go by, about one worker."""
 
     view: view.Worker
     labels: dict[str, str]
     creates_namespaces: bool
+    sight: Sight
 
 
 class Roster:
@@ -27,11 +33,14 @@ class Roster:
 
     def __init__(self, on_change: Callable[[str], None]) -> None:
         self.views: Mapping[str, view.Worker] = {}
+        """As far as it is the same for workloads of every kind."""
+
         self.twins: Mapping[str, str] = {}
         """Of each Worker that may not stand for its cluster, the one that does."""
 
         self._on_change = on_change
         self._entries: dict[str, _Entry] = {}
+        self._by_kind: dict[str, Mapping[str, view.Worker]] = {}
         self._is_cut_off = False
         self._was_cut_off_at: datetime | None = None
 
@@ -48,9 +57,23 @@ class Roster:
         for item, state in workers:
             self._entries[item.key.name] = self._entry(item, state)
         self.views = {name: entry.view for name, entry in self._entries.items()}
+        self._by_kind.clear()
         for name in before.keys() | self._entries.keys():
             if before.get(name) != self._entries.get(name):
                 self._on_change(name)
+
+    def of_kind(self, kind: str) -> Mapping[str, view.Worker]:
+        """Return how all workers are seen for workloads of a kind: the same mapping until one of them changes."""
+        if kind not in self._by_kind:
+            self._by_kind[kind] = {
+                name: _for_kind(kind, entry) for name, entry in self._entries.items()
+            }
+        return self._by_kind[kind]
+
+    def sight(self, name: str) -> Sight:
+        """Return what is seen on a worker."""
+        found = self._entries.get(name)
+        return found.sight if found else None
 
     def _note_cut(self, states: list[State], now: datetime) -> None:
         """Take note whether we are cut off ourselves: then nobody's being out of reach counts.
@@ -79,9 +102,10 @@ class Roster:
             max_load=head.spec.max_mirrors,
             capacity={} if isinstance(capacity, str) else capacity,
             bounds=Bounds(spaces.allow, spaces.deny),
-            watched=_watched(spaces.only, state),
+            watched=frozenset(spaces.only) or None,
         )
-        return _Entry(seen, head.metadata.labels, spaces.create)
+        sight = _sight(spaces.only, state.watched)
+        return _Entry(seen, head.metadata.labels, spaces.create, sight)
 
     def _lost_since(self, state: State) -> datetime | None:
         """Return since when a worker counts as lost: anew, if we had lost most of them meanwhile."""
@@ -117,11 +141,18 @@ def _capacity(spec: Spec) -> dict[str, Quantity] | str:
         return f"its capacity makes no sense: {error}"
 
 
-def _watched(only: tuple[str, ...], state: State) -> frozenset[str] | None:
-    """Return the namespaces that are to be seen, and are: a link may not yet, or not any more, be as it should."""
-    if not only:
-        return state.watched
-    return frozenset(only) if state.watched is None else state.watched.intersection(only)
+def _sight(only: tuple[str, ...], seen: Sight) -> Sight:
+    """Return what is to be seen, and is: a link may not yet, or not any more, be as it should."""
+    if not only or seen is None:
+        return seen
+    wanted = frozenset(only)
+    return {kind: wanted if each is None else each & wanted for kind, each in seen.items()}
+
+
+def _for_kind(kind: str, entry: _Entry) -> view.Worker:
+    if entry.sight is None or kind not in entry.sight:
+        return entry.view
+    return replace(entry.view, watched=entry.sight[kind])
 
 
 def _age(item: Item[WorkerHead]) -> tuple[str, str]:
