@@ -19,7 +19,7 @@ from jobferry.dispatch.dispatcher import Dispatcher, Options
 from jobferry.dispatch.meters import Meters
 from jobferry.errors import BadInput
 from jobferry.kinds.adapter import Adapter, Context
-from jobferry.kinds.job_shim import Shim
+from jobferry.kinds.job.delegated import DelegatedJob
 from jobferry.kube import command, errors, events, in_cluster, kubeconfig
 from jobferry.kube.access import Access
 from jobferry.kube.calls import PatchKind
@@ -195,7 +195,7 @@ def _rules(settings: Settings, trusted: frozenset[Path]) -> Rules:
 def kinds(settings: Settings) -> list[Adapter]:
     """Return the kinds that a dispatcher knows how to bring to workers."""
     context = Context(frozenset(settings.managed_by))
-    return [Shim(context)]
+    return [DelegatedJob(context)]
 
 
 def bounds(settings: Settings) -> Bounds:

@@ -22,7 +22,7 @@ from jobferry.dispatch.claims import Claims
 from jobferry.dispatch.priorities import Classes, ClassHead
 from jobferry.dispatch.queues import QUEUES, Queues
 from jobferry.dispatch.workloads import NOWHERE, Workload, Workloads
-from jobferry.kinds import job as job_kind
+from jobferry.kinds.job.adapter import JOB
 from jobferry.kube import errors
 from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client
@@ -36,9 +36,6 @@ from jobferry.workers import cluster
 from jobferry.workers.link import State
 from jobferry.workers.resource import WORKERS, WorkerHead
 from jobferry.workers.roster import Roster
-
-
-JOB = "Job.batch"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +101,7 @@ class Picture:
         names = frozenset(settings.managed_by)
         self.claims = Claims(names, settings.lease.namespace, bounds(settings))
         self._workloads = Workloads(hub, kinds(settings))
-        jobs = self._workloads.follow(JOB)
+        jobs = self._workloads.follow(JOB.name)
         workers = Informer(hub, Scope(resource=WORKERS), WorkerHead)
         self._queues = Queues(hub, workers, settings.worker_lost_after)
         _fill(jobs, (each for each in objects.jobs if each["metadata"]["uid"] != but))
@@ -124,7 +121,7 @@ class Picture:
     def view(self, job: Obj, policy: Policy, refusals: Mapping[str, str]) -> View:
         """Return what the core would be told about a Job; the one place where that is put together."""
         meta = job["metadata"]
-        priority = priorities.value(job_kind.priority_class(job), self._classes, policy)
+        priority = priorities.value(JOB.priority_class(job), self._classes, policy)
         return View(
             namespace=meta["namespace"],
             name=meta["name"],
@@ -168,7 +165,7 @@ class Picture:
             policy = self.policy(other)
             if isinstance(policy, Policy):
                 _line_up(account, key, self.view(other, policy, {}))
-        mine = WorkloadKey(JOB, view.namespace, view.name)
+        mine = WorkloadKey(JOB.name, view.namespace, view.name)
         _line_up(account, mine, view)
         place, length = account.turn(mine) or (0, 0)
         account.admit(self._now.timestamp())
@@ -176,7 +173,7 @@ class Picture:
 
     def _demand(self, key: WorkloadKey) -> Demand:
         item = self._workloads.get(key)
-        return job_kind.demand(item.object()) if item is not None else {}
+        return JOB.demand(item.object()) if item is not None else {}
 
     def _account(self) -> Admission[WorkloadKey]:
         """Return the account of room, with what is placed."""
@@ -226,13 +223,13 @@ def _silence(status: Obj, reason: str) -> datetime | None:
 
 
 def _opinion(account: Admission[WorkloadKey], view: View, worker: str) -> Opinion:
-    mine = WorkloadKey(JOB, view.namespace, view.name)
+    mine = WorkloadKey(JOB.name, view.namespace, view.name)
     if worker in verdicts.eligible(view):
         _line_up(account, mine, view, (worker,))
         account.admit(0.0)  # long ago: nothing is kept for anybody
     fits, lack = account.reservation(mine) == worker, account.lacks(mine).get(worker)
     account.withdraw(mine)
-    return Opinion(worker, fits, "" if fits else verdicts.verdict(view, job_kind, worker, lack))
+    return Opinion(worker, fits, "" if fits else verdicts.verdict(view, JOB, worker, lack))
 
 
 def _line_up(
@@ -243,7 +240,7 @@ def _line_up(
 ) -> None:
     wants = Want(verdicts.eligible(view) if workers is None else workers)
     if view.hub is not None:
-        account.want(wishes.wish(key, view, job_kind, view.hub, wants))
+        account.want(wishes.wish(key, view, JOB, view.hub, wants))
 
 
 def _fill(informer: Informer[H], objects: Iterable[Obj]) -> None:

@@ -8,7 +8,7 @@ import orjson
 from jobferry.core import placement
 from jobferry.core.placement import Placement
 from jobferry.kinds.adapter import Adapter
-from jobferry.kinds.job_progress import Condition, JobProgress
+from jobferry.kinds.job.progress import Condition, JobProgress
 from jobferry.kube.items import Head, Json, Metadata, Reading
 from jobferry.kube.resources import JOBS
 

@@ -6,9 +6,9 @@ import msgspec
 import orjson
 
 from jobferry.core import marks
-from jobferry.core.status import INTERIM
 from jobferry.kinds.adapter import Adapter
-from jobferry.kinds.job_progress import JobProgress
+from jobferry.kinds.job.progress import JobProgress
+from jobferry.kinds.job.status import INTERIM
 from jobferry.kube.cache import Change
 from jobferry.kube.items import Head, Json, Key, Metadata, Reading
 from jobferry.kube.resources import JOBS
