@@ -200,9 +200,7 @@ class Actor:
         _absorb(kind, link, key.namespace, found)
         return found
 
-    async def _patch_hub(
-        self, kind: Adapter, hub: Obj, patch: Obj, priority: Priority
-    ) -> None:
+    async def _patch_hub(self, kind: Adapter, hub: Obj, patch: Obj, priority: Priority) -> None:
         """Write the status of a workload; raises `NotTaken` where that does not help to try again."""
         meta = hub["metadata"]
         call = calls.patch(

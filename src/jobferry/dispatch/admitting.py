@@ -31,7 +31,9 @@ class _Need(NamedTuple):
 class Admitting:
     """The account of one dispatcher; `wake` is told of every workload that a pass concerns."""
 
-    def __init__(self, clock: Clock, wake: Callable[[WorkloadKey], None], decoded: Decoded) -> None:
+    def __init__(
+        self, clock: Clock, wake: Callable[[WorkloadKey], None], decoded: Decoded
+    ) -> None:
         self._clock = clock
         self._wake = wake
         self._decoded = decoded

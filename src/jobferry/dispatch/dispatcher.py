@@ -213,9 +213,7 @@ class Dispatcher:
             if self.queues.concerns_finished(change):
                 self._queue_all_mirrors()
 
-    def _on_mirror(
-        self, worker: str, key: WorkloadKey, change: Change[MirrorHead]
-    ) -> None:
+    def _on_mirror(self, worker: str, key: WorkloadKey, change: Change[MirrorHead]) -> None:
         self._views.holders.note(worker, key, change)
         if not self._is_acting or says_nothing(change):
             return

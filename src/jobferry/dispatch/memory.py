@@ -32,7 +32,13 @@ class Memory:
         self._untold: dict[WorkloadKey, Placement] = {}
 
     def refuse(
-        self, key: WorkloadKey, worker: str, why: str, *, reason: str = "", is_general: bool = False
+        self,
+        key: WorkloadKey,
+        worker: str,
+        why: str,
+        *,
+        reason: str = "",
+        is_general: bool = False,
     ) -> bool:
         """Take note that a worker will not have a workload; tell whether people do not know that yet."""
         self.refused.note(key, worker, why, reason=reason, is_general=is_general)

@@ -122,9 +122,7 @@ class Meters:
         for worker in workers:
             self.placements.add(worker)
 
-    def see(
-        self, key: WorkloadKey, change: Change[WorkloadHead], *, is_placed: bool
-    ) -> None:
+    def see(self, key: WorkloadKey, change: Change[WorkloadHead], *, is_placed: bool) -> None:
         """Take note of a workload that came or went."""
         if change.after is None:
             self.mirroring.drop(key)

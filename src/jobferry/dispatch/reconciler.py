@@ -84,7 +84,9 @@ class Reconciler:
             except Deposed:
                 return DONE  # once we lead again, all are reconciled
             except errors.Conflict:
-                await self._read_hub(kind, known)  # the hub object changed meanwhile: decide anew
+                await self._read_hub(
+                    kind, known
+                )  # the hub object changed meanwhile: decide anew
             except NotTaken as refusal:
                 # Told once, however often it is tried again.
                 self._tell(key, (Notice("StatusRefused", str(refusal)),))
@@ -182,9 +184,7 @@ class Reconciler:
             key = Key(meta["namespace"], meta["name"])
             await self._actor.read_mirror(kind, step.worker, key)
 
-    async def _rest(
-        self, kind: Adapter, key: WorkloadKey, view: View, step: Rest
-    ) -> Outcome:
+    async def _rest(self, kind: Adapter, key: WorkloadKey, view: View, step: Rest) -> Outcome:
         _log.debug("Rests", why=step.why)
         self._views.admitting.note_wish(key, view, step.wants, kind)
         notices = step.notices

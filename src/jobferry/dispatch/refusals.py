@@ -43,7 +43,9 @@ class Refusals:
         self._monotonic = monotonic
         self._by_worker: dict[str, dict[Place, _Refusal]] = {}
 
-    def note(self, key: WorkloadKey, worker: str, why: str, *, reason: str, is_general: bool) -> None:
+    def note(
+        self, key: WorkloadKey, worker: str, why: str, *, reason: str, is_general: bool
+    ) -> None:
         """Take note of a refusal; `is_general`: it is about all workloads of the namespace."""
         now = self._monotonic()
         places = self._by_worker.setdefault(worker, {})

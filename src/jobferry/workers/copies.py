@@ -8,9 +8,9 @@ from itertools import chain
 from jobferry.core.key import WorkloadKey
 from jobferry.kinds.adapter import Adapter
 from jobferry.kube import errors
+from jobferry.kube.cache import Change
 from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client
-from jobferry.kube.cache import Change
 from jobferry.kube.informer import Freshness, Informer, Listener
 from jobferry.kube.items import Item, Key
 from jobferry.kube.resources import JOBS
@@ -232,7 +232,9 @@ class Copies:
     def unseen(self) -> dict[str, str]:
         """The namespaces that are out of sight, for kinds that are not, and why."""
         return {
-            namespace: why for copy in self._in_sight() for namespace, why in copy.unseen.items()
+            namespace: why
+            for copy in self._in_sight()
+            for namespace, why in copy.unseen.items()
         }
 
     def freshness(self) -> Freshness:

@@ -9,8 +9,8 @@ from functools import partial
 
 from jobferry import log
 from jobferry.clock import Seconds, sleep, timeout
-from jobferry.errors import BadInput, Error
 from jobferry.core.key import WorkloadKey
+from jobferry.errors import BadInput, Error
 from jobferry.kinds.adapter import Adapter
 from jobferry.kube import errors
 from jobferry.kube.access import Access

@@ -14,7 +14,6 @@ from jobferry.objects.quantities import Quantity
 from jobferry.workers.link import State
 from jobferry.workers.resource import Spec, WorkerHead
 
-
 Sight = Mapping[str, frozenset[str] | None] | None
 """What is seen on a worker: by kind, the namespaces, or None for all; None: nobody knows yet."""
 
