@@ -7,13 +7,13 @@ after a crash at any point is nothing special.
 from dataclasses import replace
 
 from jobferry.clock import Seconds
-from jobferry.core import going, legal, placement, times
+from jobferry.core import going, placement, times
 from jobferry.core.adopt import adopt, await_workers
 from jobferry.core.follow import follow
+from jobferry.core.kind import Kind
 from jobferry.core.marks import HUB_UID, Standing, Verdict, read
 from jobferry.core.place import lose, move, place
-from jobferry.core.placement import Placement, Shard
-from jobferry.core.status import count, end, uncounted
+from jobferry.core.placement import Placement
 from jobferry.core.steps import (
     CreateMirror,
     DeleteMirror,
@@ -25,7 +25,7 @@ from jobferry.core.steps import (
     Step,
     WriteStatus,
 )
-from jobferry.core.view import Kind, View
+from jobferry.core.view import View
 from jobferry.objects import Obj
 from jobferry.objects.times import timestamp
 
@@ -146,8 +146,7 @@ def _finished(view: View, kind: Kind, hub: Obj) -> Step:
     if keep is None:
         return Rest("finished")
     # Whoever wrote the end may have left out when it came.
-    ended = (end(hub["status"]) or {}).get("lastTransitionTime")
-    since = times.instant(ended or hub["metadata"]["creationTimestamp"])
+    since = kind.finished_at(hub) or times.made_at(hub)
     left = times.left(since, keep, view.now)
     if left > 0:
         return Rest("finished; its mirror stays for a while", left)
@@ -162,11 +161,11 @@ def _unplaced(view: View, kind: Kind, hub: Obj) -> Step:
     if vouched is not None:
         # Somebody lost or changed the annotation; the condition still knows.
         return Record(placement.patch(hub, vouched, view.now), vouched)
-    if waits := await_workers(view, hub):
+    if waits := await_workers(view, kind, hub):
         return waits
-    if hub["spec"].get("suspend"):
-        patch = legal.patch(hub, legal.unplaced(hub, view.now))
-        return WriteStatus(patch, None) if patch else Rest("suspended before it was placed")
+    if kind.is_suspended(hub):
+        report = kind.waiting(hub, view.now)
+        return WriteStatus.of(report) if report else Rest("suspended before it was placed")
     return place(view, kind, hub)
 
 
@@ -255,21 +254,9 @@ def _go_on(view: View, kind: Kind, hub: Obj, placed: Placement) -> Step | None:
     if view.workers[shard.worker].gives_away:
         why = f"worker {shard.worker} gives its work away"
         return move(view, kind, hub, placed, None, why=why, is_nowhere=True)
-    if _shows_work_since(hub, shard):
+    if kind.has_run_since(hub, shard.base):
         return lose(view, kind, hub, placed, None)
     if going.holds_name(view, shard.worker):
         why = f"an earlier mirror of its name is not gone from worker {shard.worker} yet"
         return move(view, kind, hub, placed, None, why=why)
     return None
-
-
-def _shows_work_since(hub: Obj, shard: Shard) -> bool:
-    """Tell whether the hub shows more than what was earned before this attempt: its mirror ran."""
-    status = hub.get("status") or {}
-    return (
-        count(status, "ready") > 0
-        or count(status, "terminating") > 0
-        or any(uncounted(status, outcome) for outcome in ("succeeded", "failed"))
-        or count(status, "succeeded") > shard.base.succeeded
-        or count(status, "failed") > shard.base.failed
-    )

@@ -13,9 +13,13 @@ from typing import Protocol
 from jobferry.core.marks import Marks
 from jobferry.objects import Obj
 from jobferry.objects.demand import Demand
+from jobferry.objects.resource import Resource
 
 Earned = str
-"""A base as its adapter wrote it; it may hold no parentheses, so that it can stand in a line of text."""
+"""A base as its adapter wrote it: empty, or one flat JSON object as orjson writes it, without braces within.
+
+So it can stand in a line of text. Adapters take whatever is there: nonsense is nothing.
+"""
 
 
 class Edits(Protocol):
@@ -69,6 +73,19 @@ class Kind(Protocol):
         """Kind and group, as in Job.batch."""
         ...
 
+    @property
+    def resource(self) -> Resource:
+        """How API servers know it."""
+        ...
+
+    @property
+    def carries_record(self) -> bool:
+        """Whether the record of a placement can be on the workload itself.
+
+        That takes conditions, and a status subresource whose writes keep annotations: custom resources have none such.
+        """
+        ...
+
     # What a workload is
 
     def demand(self, hub: Obj) -> Demand:
@@ -89,6 +106,10 @@ class Kind(Protocol):
 
     def finished_at(self, hub: Obj) -> datetime | None:
         """Return when a workload ended on the hub; None if nobody wrote that down."""
+        ...
+
+    def resumed_at(self, hub: Obj) -> datetime | None:
+        """Return when a workload that runs nowhere was last suspended or resumed; None: never."""
         ...
 
     def has_run(self, hub: Obj) -> bool:
@@ -136,7 +157,10 @@ class Kind(Protocol):
         ...
 
     def idle(self, hub: Obj) -> Obj:
-        """Return the merge patch of a status by which nothing runs, for one that is placed again."""
+        """Return the merge patch of a status by which nothing runs, for one that is placed again.
+
+        It goes with the record, in one write: nobody asks where that is elsewhere.
+        """
         ...
 
     # Moving it

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from jobferry.clock import Seconds
+from jobferry.core.kind import Report
 from jobferry.core.marks import Marks
 from jobferry.core.placement import Placement
 from jobferry.objects import Obj
@@ -37,6 +38,11 @@ class WriteStatus:
     patch: Obj
     end: str | None
     """How the workload ended, if this write says that it did."""
+
+    @classmethod
+    def of(cls, report: Report) -> "WriteStatus":
+        """Return the step that writes what a kind would have the hub show."""
+        return cls(report.patch, report.end)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from jobferry.core import marks
 from jobferry.core.marks import Standing
 from jobferry.core.steps import CreateMirror, DeleteMirror, EditMirror, Record, WriteStatus
 from jobferry.errors import Error
-from jobferry.kinds import job
+from jobferry.kinds.job.adapter import JOB
 from jobferry.kube import calls, errors
 from jobferry.kube.client import Client
 from jobferry.kube.events import Tell
@@ -287,7 +287,7 @@ class Actor:
 
 def _difference(sent: Obj, made: Obj) -> str | None:
     """Say what a worker did to a mirror that makes it useless, if anything."""
-    if dropped := job.dropped_fields(sent, made):
+    if dropped := JOB.dropped_fields(sent, made):
         return f"does not know {', '.join(dropped)}"
     if lost := marks.altered(sent, made):
         # Without them the mirror would be foreign to us: run on there, and again elsewhere.

@@ -11,7 +11,7 @@ from jobferry.core.room import Amounts, Lack, amounts
 from jobferry.core.steps import Want
 from jobferry.core.view import View
 from jobferry.dispatch.jobs import JobHead
-from jobferry.kinds import job
+from jobferry.kinds.job.adapter import JOB
 from jobferry.kube.cache import Change
 from jobferry.kube.decoded import Decoded
 from jobferry.kube.items import Key
@@ -85,7 +85,7 @@ class Admitting:
         generation, known = item.head.metadata.generation, self._needs.get(key)
         if known is None or (known.generation, known.worker) != (generation, worker):
             # Else its status is another, as most of the time.
-            need = _Need(generation, worker, amounts(job.demand(self._decoded(item))))
+            need = _Need(generation, worker, amounts(JOB.demand(self._decoded(item))))
             self._needs[key] = need
             self._admission.place(key, worker, need.demand)
             self._pass_soon()
@@ -112,7 +112,7 @@ class Admitting:
         if wants is None or seen.hub is None:
             self._admission.withdraw(key)
         else:
-            self._admission.want(wishes.wish(key, seen, job, seen.hub, wants))
+            self._admission.want(wishes.wish(key, seen, JOB, seen.hub, wants))
         self._pass_soon()
 
     def wake_all(self) -> None:

@@ -32,7 +32,7 @@ from jobferry.dispatch.act import (
 from jobferry.dispatch.meters import Meters
 from jobferry.dispatch.strangers import Strangers
 from jobferry.dispatch.views import Known, Views
-from jobferry.kinds import job
+from jobferry.kinds.job.adapter import JOB
 from jobferry.kube import errors
 from jobferry.kube.events import Tell
 from jobferry.kube.items import Key
@@ -72,7 +72,7 @@ class Reconciler:
         known = Known(key)
         for _ in range(MOST_STEPS):
             view = self._views.of(known)
-            step = decide(view, job)
+            step = decide(view, JOB)
             if isinstance(step, Rest):
                 # All that has changed so far was in this view, our own writes too.
                 self._queue.withdraw(key)

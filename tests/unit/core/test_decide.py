@@ -1,7 +1,6 @@
 import pytest
 
 from jobferry.core import placement
-from jobferry.core.base import Base
 from jobferry.core.decide import ASK_EVERY
 from jobferry.core.marks import HUB_UID
 from jobferry.core.steps import (
@@ -12,6 +11,7 @@ from jobferry.core.steps import (
     Rest,
     WriteStatus,
 )
+from jobferry.kinds.job.base import Base
 from jobferry.objects import Obj
 from tests.unit.core.worlds import World, condition, hub_job, looks_at, lost, recorded, up
 

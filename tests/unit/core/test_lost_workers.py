@@ -8,6 +8,7 @@ from jobferry.core.steps import (
     WriteStatus,
 )
 from jobferry.core.view import Worker
+from jobferry.kinds.job import base as bases
 from tests.unit.core.worlds import World, hub_job, lost, recorded, silent, up
 
 
@@ -32,7 +33,7 @@ class TestLostWorkers:
         step = world.next()
 
         assert isinstance(step, Record)
-        assert step.placement.shards[0].base.succeeded == 2
+        assert bases.read(step.placement.shards[0].base).succeeded == 2
         assert world.settle() == Rest("runs on west")
 
     def test_it_waits_for_ever_if_its_queue_says_so(self) -> None:
