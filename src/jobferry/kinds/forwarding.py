@@ -129,14 +129,17 @@ def is_edited(hub: Obj, mirror: Obj) -> bool:
     return not noted or noted != generation(hub)
 
 
-def is_untouched(hub: Obj, mirror: Obj) -> bool:
-    """Tell whether it is certain, without looking closer, that nobody has changed anything.
+def is_first(hub: Obj, mirror: Obj) -> bool:
+    """Tell whether the specs of both are as they were when the mirror was made.
 
     The first generation of a mirror is what its worker made of what we sent; status does not count.
     """
-    if mirror["metadata"].get("generation") != 1 or is_edited(hub, mirror):
-        return False
-    return metadata(hub) == metadata(mirror)
+    return mirror["metadata"].get("generation") == 1 and not is_edited(hub, mirror)
+
+
+def is_untouched(hub: Obj, mirror: Obj) -> bool:
+    """Tell whether it is certain, without looking closer, that nobody has changed anything."""
+    return is_first(hub, mirror) and metadata(hub) == metadata(mirror)
 
 
 # What is sent and said
