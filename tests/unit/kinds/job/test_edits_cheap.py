@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from jobferry.kinds.job.base import Base
 from jobferry.kinds.forwarding import NOTHING
+from jobferry.kinds.job.base import Base
 from jobferry.kinds.job.edits import edits
 from jobferry.objects import Obj, merge_patch
 from tests.unit.kinds.job.jobs import hub_job
