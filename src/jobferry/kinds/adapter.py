@@ -110,3 +110,7 @@ class Adapter(Kind, Protocol):
     def unknown_demand(self, hub: Obj) -> str | None:
         """Say why the demand of a workload cannot be known in full, if it cannot: what is missing counts nothing."""
         ...
+
+    def refusal(self, hub: Obj) -> str | None:
+        """Say why a workload cannot be delegated to any worker, if it cannot."""
+        ...
