@@ -210,9 +210,14 @@ def bounds(settings: Settings) -> Bounds:
 
 def _missing(dispatcher: Dispatcher) -> list[str]:
     """Say what is not ready yet."""
+    copies = dispatcher.workloads.copies
     return serve.missing(
         {
-            "Jobs": dispatcher.jobs,
+            **{
+                f"{adapter.resource.kind}s": copies[name]
+                for name, adapter in dispatcher.workloads.adapters.items()
+                if name in copies and "." not in adapter.resource.group
+            },
             "Queues": dispatcher.queues.objects,
             "Workers": dispatcher.workers.objects,
         }

@@ -8,6 +8,7 @@ from jobferry.core.key import WorkloadKey
 from jobferry.dispatch.act import Actor
 from jobferry.dispatch.admitting import Admitting
 from jobferry.dispatch.claims import Claims
+from jobferry.dispatch.following import Following
 from jobferry.dispatch.heads import WorkloadHead
 from jobferry.dispatch.memory import Memory
 from jobferry.dispatch.meters import Meters
@@ -87,7 +88,7 @@ class Dispatcher:
         self.meters = meters or Meters(hub.clock)
         self._queue = WorkQueue[WorkloadKey](hub.clock)
         self.workloads = Workloads(hub, options.kinds)
-        self.jobs = self.workloads.follow("Job.batch")
+        self.following = Following(hub, self.workloads)
         self.workloads.listen(self._on_workload)
         decoded = Decoded()
         self._admitting = Admitting(hub.clock, self._queue.add, decoded)
@@ -158,12 +159,13 @@ class Dispatcher:
         )
         async with supervise.tasks("dispatcher", clock=self._clock) as tasks:
             tasks.start("hub", self._listen_to_hub)
-            tasks.start("hub jobs", self.jobs.run)
+            tasks.start("kinds of the hub", self.following.run)
             tasks.start("queues", self.queues.objects.run)
             tasks.start("priority classes", self._priorities.run)
             tasks.start("workers", self.workers.run)
-            for informer in (self.jobs, self.queues.objects, self.workers.objects):
+            for informer in (self.queues.objects, self.workers.objects):
                 await informer.synced.wait()
+            await self.following.settled.wait()
             await self._priorities.settled.wait()
             await lead(self._act)
 

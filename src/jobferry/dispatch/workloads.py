@@ -38,7 +38,7 @@ class Workloads:
 
     # Which kinds
 
-    def follow(self, kind: str) -> Informer[WorkloadHead]:
+    def follow(self, kind: str, *, heeds_refusal: bool = False) -> Informer[WorkloadHead]:
         """Return a copy of a kind, which is to be run; from now on its workloads are known."""
         adapter = self.adapters[kind]
         informer = Informer(
@@ -46,16 +46,25 @@ class Workloads:
             Scope(resource=adapter.resource),
             heads.reading(adapter),
             keep=partial(_concerns, adapter),
+            heeds_refusal=heeds_refusal,
         )
         self._informers[kind] = informer
         informer.listen(partial(self._note, kind))
         return informer
 
-    def drop(self, kind: str) -> None:
-        """Forget a kind that is followed no more; nothing is told of that."""
-        self._informers.pop(kind, None)
+    def drop(self, kind: str, *, are_gone: bool) -> None:
+        """Forget a kind that is followed no more; unless its workloads are gone with it, nothing is told of that."""
+        informer = self._informers.pop(kind, None)
+        for item in informer or ():
+            if are_gone:
+                self._note(kind, Change(item, None))
         for key in [each for each in self._workers if each.kind == kind]:
             self._set_workers(key, ())
+
+    @property
+    def copies(self) -> Mapping[str, Informer[WorkloadHead]]:
+        """The copies of the kinds that are followed, by their names."""
+        return self._informers
 
     @property
     def followed(self) -> Set[str]:
