@@ -7,10 +7,20 @@ from enum import IntEnum
 import orjson
 
 from jobferry import log
-from jobferry.core import marks
+from jobferry.core import marks, records
 from jobferry.core.key import WorkloadKey
 from jobferry.core.marks import Standing
-from jobferry.core.steps import CreateMirror, DeleteMirror, EditMirror, Record, WriteStatus
+from jobferry.core.placement_object import RESOURCE
+from jobferry.core.steps import (
+    CreateMirror,
+    DeleteMirror,
+    EditMirror,
+    Into,
+    Record,
+    Store,
+    WriteStatus,
+)
+from jobferry.dispatch.workloads import Workloads
 from jobferry.errors import Error
 from jobferry.kinds.adapter import Adapter
 from jobferry.kube import calls, errors
@@ -79,7 +89,7 @@ class Actor:
     def __init__(
         self,
         hub: Client,
-        absorb: Callable[[str, Obj | bytes], None],
+        workloads: Workloads,
         workers: Workers,
         requests: int,
         record: Tell,
@@ -88,7 +98,7 @@ class Actor:
         tells_all_placements: bool = False,
     ) -> None:
         self.hub = hub
-        self._absorb = absorb
+        self._workloads = workloads
         self._workers = workers
         self._inflight = Inflight(requests)
         self._record = record
@@ -102,18 +112,46 @@ class Actor:
                 obj = await self.hub.get(kind.resource, key.name, key.namespace)
             except errors.NotFound:
                 return None
-        self._absorb(kind.name, obj)
+            if records.has_object(kind, obj):
+                await self._read_record(obj)
+        self._workloads.absorb(kind.name, obj)
         return obj
+
+    async def _read_record(self, hub: Obj) -> None:
+        meta, placements = hub["metadata"], self._workloads.placements
+        try:
+            placements.absorb(await self.hub.get(RESOURCE, meta["uid"], meta["namespace"]))
+        except errors.NotFound:
+            placements.absorb_absence(meta["namespace"], meta["uid"])
 
     async def record(self, kind: Adapter, hub: Obj, step: Record) -> None:
         """Write a placement; of the first one nothing but the object itself tells, unless that is wanted."""
-        await self._patch_hub(kind, hub, step.patch, Priority.PLACEMENT)
+        await self.store(kind, hub, Store(step.body, step.into))
         if not (step.why or self._tells_all_placements):
             return
         workers = ", ".join(shard.worker for shard in step.placement.shards)
         attempt = step.placement.attempt
         again = f", attempt {attempt}: {step.why}" if step.why else ""
         self._record(hub, "Normal", "Placed", f"Placed on worker {workers}{again}")
+
+    async def store(self, kind: Adapter, hub: Obj, step: Store) -> None:
+        """Write what belongs to a record to where it is kept."""
+        if step.into is Into.STATUS:
+            await self._patch_hub(kind, hub, step.body, Priority.PLACEMENT)
+            return
+        meta = hub["metadata"]
+        call = (
+            calls.create(RESOURCE, step.body, field_validation="Strict")
+            if step.into is Into.NEW
+            else calls.patch(RESOURCE, meta["uid"], step.body, namespace=meta["namespace"])
+        )
+        async with self._inflight.slot(Priority.PLACEMENT):
+            self._check()
+            try:
+                answer = await self.hub.send(call)
+            except FINAL as error:
+                raise NotTaken(f"The hub refused its Placement: {error.words}") from error
+        self._workloads.placements.absorb(answer.body)
 
     async def write_status(self, kind: Adapter, hub: Obj, step: WriteStatus) -> None:
         """Write the status of a workload."""
@@ -173,7 +211,7 @@ class Actor:
                     kind.resource,
                     key.name,
                     key.namespace,
-                    propagation="Background",
+                    propagation="Foreground" if step.waits else "Background",
                     uid=meta["uid"],
                     resource_version=meta["resourceVersion"] if step.only_as_seen else None,
                 )
@@ -216,7 +254,7 @@ class Actor:
                 answer = await self.hub.send(call)
             except FINAL as error:
                 raise NotTaken(f"The hub refused its status: {error.words}") from error
-        self._absorb(kind.name, answer.body)
+        self._workloads.absorb(kind.name, answer.body)
 
     async def _create(self, kind: Adapter, link: Link, sent: Obj) -> Obj:
         """Create a mirror, and its namespace first if that is missing and ours to make."""

@@ -134,7 +134,7 @@ class Dispatcher:
     def _actor(self, options: Options, record: Tell, is_leading: Callable[[], bool]) -> Actor:
         return Actor(
             self._hub,
-            self.workloads.absorb,
+            self.workloads,
             self.workers,
             options.requests,
             record,
@@ -160,10 +160,12 @@ class Dispatcher:
         async with supervise.tasks("dispatcher", clock=self._clock) as tasks:
             tasks.start("hub", self._listen_to_hub)
             tasks.start("kinds of the hub", self.following.run)
+            tasks.start("placements", self.workloads.placements.objects.run)
             tasks.start("queues", self.queues.objects.run)
             tasks.start("priority classes", self._priorities.run)
             tasks.start("workers", self.workers.run)
-            for informer in (self.queues.objects, self.workers.objects):
+            placements = self.workloads.placements.objects
+            for informer in (placements, self.queues.objects, self.workers.objects):
                 await informer.synced.wait()
             await self.following.settled.wait()
             await self._priorities.settled.wait()
@@ -196,7 +198,7 @@ class Dispatcher:
 
     def _on_workload(self, key: WorkloadKey, change: Change[WorkloadHead]) -> None:
         item = change.after
-        placed = self.workloads.placed(item) if item is not None else None
+        placed = self.workloads.placed(key.kind, item) if item is not None else None
         worker = placed.shards[0].worker if placed else None
         kind = self.workloads.adapters[key.kind]
         self._admitting.note_workload(key, item, worker, kind)

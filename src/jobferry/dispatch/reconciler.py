@@ -4,7 +4,7 @@ from functools import partial
 from typing import TypeVar
 
 from jobferry import log
-from jobferry.core import placement
+from jobferry.core import records
 from jobferry.core.decide import decide
 from jobferry.core.key import WorkloadKey
 from jobferry.core.marks import Marks
@@ -18,6 +18,7 @@ from jobferry.core.steps import (
     Record,
     Rest,
     Step,
+    Store,
     WriteStatus,
 )
 from jobferry.core.view import View
@@ -37,7 +38,6 @@ from jobferry.kinds.adapter import Adapter
 from jobferry.kube import errors
 from jobferry.kube.events import Tell
 from jobferry.kube.items import Key
-from jobferry.objects import Obj
 from jobferry.runtime.reconcile import DONE, Again, Outcome
 from jobferry.runtime.workqueue import WorkQueue
 
@@ -83,7 +83,7 @@ class Reconciler:
                 await self._take(kind, known, view, step)
             except Deposed:
                 return DONE  # once we lead again, all are reconciled
-            except errors.Conflict:
+            except (errors.Conflict, errors.AlreadyExists):
                 await self._read_hub(
                     kind, known
                 )  # the hub object changed meanwhile: decide anew
@@ -109,8 +109,11 @@ class Reconciler:
                 known.seen.add(step.marks.worker)
             case Record():
                 if self._may_ask(known.key, view, step):
-                    await self._place(kind, known.key, _there(view.hub), step)
+                    await self._place(kind, known.key, view, step)
                     known.is_live = True
+            case Store():
+                await self._actor.store(kind, _there(view.hub), step)
+                known.is_live = True
             case WriteStatus():
                 with self._meters.reporting.stopping(known.key):
                     await self._actor.write_status(kind, _there(view.hub), step)
@@ -122,9 +125,10 @@ class Reconciler:
             case DeleteMirror():
                 await self._actor.delete(kind, step)
 
-    async def _place(self, kind: Adapter, key: WorkloadKey, hub: Obj, step: Record) -> None:
+    async def _place(self, kind: Adapter, key: WorkloadKey, view: View, step: Record) -> None:
+        hub = _there(view.hub)
         await self._actor.record(kind, hub, step)
-        if step.placement.attempt > placement.last_attempt(hub):
+        if step.placement.attempt > records.last_attempt(kind, hub, view.record):
             self._views.memory.note_placed(key, step.placement)
         self._meters.place([shard.worker for shard in step.placement.shards])
 
@@ -161,7 +165,7 @@ class Reconciler:
             reason = getattr(refusal.__cause__, "reason", "")
             is_general = isinstance(refusal, NamespaceRefused)
             why = str(refusal)
-            if placed := placement.read(_there(view.hub)):
+            if placed := records.read(kind, _there(view.hub), view.record):
                 memory.note_placed(key, placed)  # as if it had not been told: it has none
             if memory.refuse(key, step.worker, why, reason=reason, is_general=is_general):
                 message = f"Worker {step.worker} refused it: {why}"

@@ -93,7 +93,9 @@ class Rivals:
         self._object(RUNS if len(found) else None)
 
     def _refuse(self, refusal: Error) -> None:
-        self._object(f"whether Kueue's MultiKueue runs on this hub is not ours to see: {refusal}")
+        self._object(
+            f"whether Kueue's MultiKueue runs on this hub is not ours to see: {refusal}"
+        )
 
     def _object(self, objection: str | None) -> None:
         if objection != self.objection:

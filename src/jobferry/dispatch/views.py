@@ -111,6 +111,7 @@ class Views:
             namespace=key.namespace,
             name=key.name,
             hub=hub,
+            record=self._record(item),
             unclaimed=unclaimed,
             is_live=known.is_live,
             mirrors=self._mirrors(key),
@@ -129,6 +130,10 @@ class Views:
             buried=self.memory.buried(key),
             untold=self.memory.untold(key),
         )
+
+    def _record(self, item: Item[WorkloadHead] | None) -> Obj | None:
+        found = self.workloads.placements.of(item) if item is not None else None
+        return self.decoded(found) if found is not None else None
 
     def _priority(self, key: WorkloadKey, hub: Obj | None, policy: Policy) -> Priority:
         if hub is None:
@@ -158,7 +163,7 @@ class Views:
         seen = self.workers.views().get(worker)
         if item is None or not self.workloads.has(key.kind, item.head):
             return False
-        placed = self.workloads.placed(item)
+        placed = self.workloads.placed(key.kind, item)
         return (
             item.head.has_ended
             and mirror.has_ended

@@ -8,6 +8,7 @@ from jobferry.core.marks import PREFIX
 from jobferry.core.placement import Placement
 from jobferry.dispatch import heads
 from jobferry.dispatch.heads import WorkloadHead
+from jobferry.dispatch.placements import PlacementHead, Placements
 from jobferry.kinds.adapter import Adapter
 from jobferry.kube.cache import Change
 from jobferry.kube.calls import Scope
@@ -31,6 +32,8 @@ class Workloads:
         self.adapters: Mapping[str, Adapter] = {each.name: each for each in adapters}
         """All kinds that may be followed, by their names."""
 
+        self.placements = Placements(hub)
+        self.placements.objects.listen(self._note_record)
         self._informers: dict[str, Informer[WorkloadHead]] = {}
         self._workers: dict[WorkloadKey, tuple[str, ...]] = {}
         self._busy: dict[str, dict[WorkloadKey, None]] = {}
@@ -87,9 +90,10 @@ class Workloads:
         """Tell whether a workload is ours."""
         return head.managed_by in self.adapters[kind].claims
 
-    def placed(self, item: Item[WorkloadHead]) -> Placement | None:
+    def placed(self, kind: str, item: Item[WorkloadHead]) -> Placement | None:
         """Return where a workload was placed, as far as it can be told without decoding it."""
-        return item.head.told
+        is_carried = self.adapters[kind].carries_record
+        return item.head.told if is_carried else self.placements.read(item)
 
     def workers(self, key: WorkloadKey) -> tuple[str, ...]:
         """Name the workers that a workload keeps busy; `NOWHERE` stands for those it waits for."""
@@ -121,10 +125,17 @@ class Workloads:
         for listener in self._listeners:
             listener(key, change)
 
+    def _note_record(self, change: Change[PlacementHead]) -> None:
+        """Take note that the record of a workload came, changed or went; who forges one is not heard."""
+        key = change.item.head.workload
+        item = self.get(key)
+        if item is not None and item.uid == change.item.key.name:
+            self._note(key.kind, Change(item, item))
+
     def _kept_busy(self, kind: str, item: Item[WorkloadHead] | None) -> tuple[str, ...]:
         if item is None or item.head.is_over or not self.has(kind, item.head):
             return ()
-        placed = self.placed(item)
+        placed = self.placed(kind, item)
         return tuple(shard.worker for shard in placed.shards) if placed else (NOWHERE,)
 
     def _set_workers(self, key: WorkloadKey, now: tuple[str, ...]) -> None:

@@ -149,9 +149,11 @@ def _sight(only: tuple[str, ...], seen: Sight) -> Sight:
 
 
 def _for_kind(kind: str, entry: _Entry) -> view.Worker:
-    if entry.sight is None or kind not in entry.sight:
+    if entry.sight is None:
         return entry.view
-    return replace(entry.view, watched=entry.sight[kind])
+    kinds, base = frozenset(entry.sight), entry.view
+    watched = entry.sight.get(kind, base.watched)
+    return replace(base, kinds=kinds, watched=watched)
 
 
 def _age(item: Item[WorkerHead]) -> tuple[str, str]:
