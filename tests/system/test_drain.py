@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from jobferry.clock import sleep
-from jobferry.core.follow import DRAINED
+from jobferry.core.leave import DRAINED
 from jobferry.core.marks import VACATING
 from jobferry.kube.calls import Scope
 from jobferry.kube.informer import Informer

@@ -218,7 +218,7 @@ def _silence(status: Obj, reason: str) -> datetime | None:
 
 def _opinion(account: Admission[Key], view: View, worker: str) -> Opinion:
     mine = Key(view.namespace, view.name)
-    if worker in verdicts.eligible(view):
+    if worker in verdicts.eligible(view, JOB):
         _line_up(account, mine, view, (worker,))
         account.admit(0.0)  # long ago: nothing is kept for anybody
     fits, lack = account.reservation(mine) == worker, account.lacks(mine).get(worker)
@@ -229,7 +229,7 @@ def _opinion(account: Admission[Key], view: View, worker: str) -> Opinion:
 def _line_up(
     account: Admission[Key], key: Key, view: View, workers: tuple[str, ...] | None = None
 ) -> None:
-    wants = Want(verdicts.eligible(view) if workers is None else workers)
+    wants = Want(verdicts.eligible(view, JOB) if workers is None else workers)
     if view.hub is not None:
         account.want(wishes.wish(key, view, JOB, view.hub, wants))
 

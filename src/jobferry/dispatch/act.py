@@ -106,7 +106,7 @@ class Actor:
 
     async def record(self, hub: Obj, step: Record) -> None:
         """Write a placement; of the first one nothing but the object itself tells, unless that is wanted."""
-        await self._patch_hub(hub, step.patch, Priority.PLACEMENT)
+        await self._patch_hub(hub, step.body, Priority.PLACEMENT)
         if not (step.why or self._tells_all_placements):
             return
         workers = ", ".join(shard.worker for shard in step.placement.shards)
