@@ -19,11 +19,11 @@ Path = tuple[str, ...]
 MULTIKUEUE = "kueue.x-k8s.io/multikueue"
 """The one managedBy that kinds with a closed list take besides their own controller's."""
 
-Lookup = Callable[[Reference], Obj | None]
-"""Finds an object on the hub that a workload refers to; None: it is not there, or we may not look."""
+Lookup = Callable[[str, Reference], Obj | None]
+"""Finds an object on the hub that a workload of a namespace refers to; None: it is not there, or we may not look."""
 
 
-def nothing(reference: Reference) -> Obj | None:
+def nothing(namespace: str, reference: Reference) -> Obj | None:
     """Find nothing, where we may not look."""
     return None
 

@@ -83,7 +83,11 @@ class CustomKind:
     def demand(self, hub: Obj) -> Demand:
         """Return what a workload needs at any one moment."""
         said = pods.stated(hub)
-        return pods.needs(self.pods(hub)) if said is None else said
+        return self.needs(hub) if said is None else said
+
+    def needs(self, hub: Obj) -> Demand:
+        """Return what the pods of a workload need at any one moment, as far as they are known."""
+        return pods.needs(self.pods(hub))
 
     def unknown_demand(self, hub: Obj) -> str | None:
         """Say why the demand of a workload cannot be known in full, if it cannot."""
@@ -180,13 +184,18 @@ class CustomKind:
         return drafted
 
     def _metadata(self, hub: Obj) -> Obj:
-        metadata = forwarding.metadata(hub)
-        kept = {
-            key: value
-            for key, value in metadata["labels"].items()
-            if key not in self.row.strips_labels
+        kept, prefix = forwarding.metadata(hub), self.row.strips_annotations
+        labels, annotations = kept["labels"], kept["annotations"]
+        return {
+            "labels": {
+                key: value for key, value in labels.items() if key not in self.row.strips_labels
+            },
+            "annotations": {
+                key: value
+                for key, value in annotations.items()
+                if not prefix or not key.startswith(prefix)
+            },
         }
-        return {**metadata, "labels": kept}
 
     def mirror(self, hub: Obj, marks: Marks, base: Earned) -> Obj:
         """Return the object to create on a worker; the same for the same arguments."""

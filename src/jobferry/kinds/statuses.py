@@ -69,7 +69,7 @@ def evidence(row: Row, obj: Obj) -> Obj:
     shown = {
         key: value
         for key, value in status.items()
-        if value and key not in {OBSERVED, "conditions", *row.noise, *row.required}
+        if value and key not in {OBSERVED, "conditions", *row.noise, *row.quiet, *row.required}
     }
     if row.suspended and row.suspended.member and row.suspended.holds(obj):
         shown.pop(row.suspended.member[-1], None)

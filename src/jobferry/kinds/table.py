@@ -94,6 +94,9 @@ class Row:
     """Where there may be a managedBy of what the operator makes; the mirror does not get it if it names us."""
 
     strips_labels: frozenset[str] = frozenset()
+    strips_annotations: str = ""
+    """What annotations begin with that the mirror does not get; empty: it gets all."""
+
     forwards: tuple[Path, ...] = ()
     """What of the spec may change later; `name=*` as a step stands for the entries of a list by their names."""
 
@@ -136,6 +139,9 @@ class Row:
 
     noise: frozenset[str] = frozenset()
     """Members of a status that change all the time and tell nothing."""
+
+    quiet: frozenset[str] = frozenset()
+    """Members of a status that are there before anything runs."""
 
     required: Mapping[str, object] = field(default_factory=dict)
     """Members without which no status is accepted."""
