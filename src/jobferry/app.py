@@ -5,7 +5,7 @@ import gc
 import os
 import secrets
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -13,13 +13,12 @@ from pathlib import Path
 from jobferry import log
 from jobferry.clock import SystemClock
 from jobferry.core.bounds import Bounds
-from jobferry.dispatch import hub_checks, manifests, process, serve
+from jobferry.dispatch import hub_checks, manifests, process, serve, switches
 from jobferry.dispatch.claims import Claims
 from jobferry.dispatch.dispatcher import Dispatcher, Options
 from jobferry.dispatch.meters import Meters
 from jobferry.errors import BadInput
-from jobferry.kinds.adapter import Adapter, Context
-from jobferry.kinds.job.delegated import DelegatedJob
+from jobferry.kinds.adapter import Adapter
 from jobferry.kube import command, errors, events, in_cluster, kubeconfig
 from jobferry.kube.access import Access
 from jobferry.kube.calls import PatchKind
@@ -131,6 +130,7 @@ async def dispatch(
     )
     lease = Key(settings.lease.namespace, settings.lease_name)
     candidate = Candidate(hub, lease, me=me, terms=terms)
+    kinds = switches.switched_on(settings)
     dispatcher = Dispatcher(
         hub,
         Options(
@@ -139,7 +139,7 @@ async def dispatch(
             claims=Claims(
                 frozenset(settings.managed_by), settings.lease.namespace, bounds(settings)
             ),
-            kinds=kinds(settings),
+            kinds=kinds,
             requests=settings.requests_in_flight,
             passes=settings.passes,
             tells_all_placements=settings.placed_events == "all",
@@ -147,7 +147,7 @@ async def dispatch(
             kubeconfigs=_rules(settings, trusted),
             reach=reach,
         ),
-        record=_recording(recorder),
+        record=_recording(recorder, kinds),
         is_leading=lambda: candidate.is_leading,
         meters=meters,
     )
@@ -192,12 +192,6 @@ def _rules(settings: Settings, trusted: frozenset[Path]) -> Rules:
     )
 
 
-def kinds(settings: Settings) -> list[Adapter]:
-    """Return the kinds that a dispatcher knows how to bring to workers."""
-    context = Context(frozenset(settings.managed_by))
-    return [DelegatedJob(context)]
-
-
 def bounds(settings: Settings) -> Bounds:
     """Say which namespaces may go to workers: not, unless they are named, those of clusters and dispatchers."""
     said = settings.namespaces
@@ -224,10 +218,12 @@ def _missing(dispatcher: Dispatcher) -> list[str]:
     )
 
 
-def _recording(recorder: Recorder) -> Tell:
+def _recording(recorder: Recorder, kinds: Sequence[Adapter]) -> Tell:
+    known = {each.resource.kind: each.resource for each in kinds} | {WORKERS.kind: WORKERS}
+
     def record(obj: Obj, type: events.Type, reason: str, message: str) -> None:
         meta = obj["metadata"]
-        resource = WORKERS if obj.get("kind") == WORKERS.kind else JOBS
+        resource = known.get(obj.get("kind", ""), JOBS)
         subject = Subject(resource, Key(meta.get("namespace", ""), meta["name"]), meta["uid"])
         recorder.record(subject, type, reason, message)
 

@@ -10,14 +10,14 @@ from datetime import datetime
 
 import msgspec
 
-from jobferry.app import bounds, kinds
+from jobferry.app import bounds
 from jobferry.core import times, verdicts, wishes
 from jobferry.core.admission import Admission
 from jobferry.core.key import WorkloadKey
 from jobferry.core.room import amounts
 from jobferry.core.steps import Want
 from jobferry.core.view import Policy, View, Worker
-from jobferry.dispatch import priorities
+from jobferry.dispatch import priorities, switches
 from jobferry.dispatch.claims import Claims
 from jobferry.dispatch.priorities import Classes, ClassHead
 from jobferry.dispatch.queues import QUEUES, Queues
@@ -100,7 +100,7 @@ class Picture:
         self._settings = settings
         names = frozenset(settings.managed_by)
         self.claims = Claims(names, settings.lease.namespace, bounds(settings))
-        self._workloads = Workloads(hub, kinds(settings))
+        self._workloads = Workloads(hub, switches.switched_on(settings))
         jobs = self._workloads.follow(JOB.name)
         workers = Informer(hub, Scope(resource=WORKERS), WorkerHead)
         self._queues = Queues(hub, workers, settings.worker_lost_after)

@@ -1,7 +1,6 @@
 """Follows the workloads of the hub: of each kind that is switched on, from when its CRD is there until it goes."""
 
 import asyncio
-from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -22,6 +21,8 @@ from jobferry.runtime.workqueue import WorkQueue
 from jobferry.workers import cluster
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from jobferry.dispatch.heads import WorkloadHead
 
 BACKOFF = Backoff(first=0.5, cap=30.0)

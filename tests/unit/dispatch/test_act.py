@@ -10,6 +10,7 @@ from jobferry.clock import Seconds
 from jobferry.core.placement import Placement, Shard
 from jobferry.core.steps import CreateMirror, DeleteMirror, EditMirror, Record, WriteStatus
 from jobferry.dispatch.act import Actor, Deposed, Refused
+from jobferry.dispatch.workloads import Workloads
 from jobferry.kinds.adapter import Context
 from jobferry.kinds.job.delegated import DelegatedJob
 from jobferry.kube.client import Client
@@ -78,7 +79,7 @@ class Stage:
         workers: Any = Worker(client, requests)
         self.actor = Actor(
             client,
-            lambda *_: None,
+            Workloads(client, [JOB]),
             workers,
             requests,
             lambda *_: None,
