@@ -4,6 +4,7 @@ from contextlib import suppress
 from itertools import count
 
 from jobferry.clock import Seconds, sleep, timeout
+from jobferry.core.placement_object import RESOURCE as PLACEMENTS
 from jobferry.dispatch.queues import QUEUES
 from jobferry.errors import BadInput
 from jobferry.kube import errors
@@ -33,6 +34,7 @@ NEEDED = (
     (WORKERS, "", ("list", "watch", "patch")),
     (WORKERS, "status", ("patch",)),
     (QUEUES, "", ("list", "watch")),
+    (PLACEMENTS, "", ("get", "list", "watch", "create", "patch")),
 )
 """The rights without which nothing works; what else is missing is told where it is missed."""
 
@@ -92,7 +94,7 @@ async def check_kinds(hub: Client) -> None:
     except errors.NotFound:
         served = {"resources": []}
     names = {each["name"] for each in served["resources"]}
-    missing = [str(kind) for kind in (WORKERS, QUEUES) if kind.plural not in names]
+    missing = [str(kind) for kind in (WORKERS, QUEUES, PLACEMENTS) if kind.plural not in names]
     if missing:
         raise BadInput(
             f"hub: the CRDs {', '.join(missing)} are not installed",
