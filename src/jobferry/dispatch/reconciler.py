@@ -12,6 +12,7 @@ from jobferry.core.steps import (
     CreateMirror,
     DeleteMirror,
     EditMirror,
+    Into,
     Notice,
     ReadHub,
     ReadMirror,
@@ -110,10 +111,10 @@ class Reconciler:
             case Record():
                 if self._may_ask(known.key, view, step):
                     await self._place(kind, known.key, view, step)
-                    known.is_live = True
+                    known.is_live |= step.into is Into.STATUS
             case Store():
                 await self._actor.store(kind, _there(view.hub), step)
-                known.is_live = True
+                known.is_live |= step.into is Into.STATUS
             case WriteStatus():
                 with self._meters.reporting.stopping(known.key):
                     await self._actor.write_status(kind, _there(view.hub), step)
