@@ -108,7 +108,7 @@ class Picture:
         _fill(workers, objects.workers)
         _fill(self._queues.objects, objects.queues)
         self._classes = _classes(hub, objects.priority_classes)
-        roster = Roster(lambda _: None)
+        roster = Roster()
         states = {each["metadata"]["name"]: state(each) for each in objects.workers}
         roster.update(workers, states, now)
         self.workers: Mapping[str, Worker] = roster.views

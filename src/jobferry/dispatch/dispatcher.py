@@ -1,7 +1,7 @@
 """The dispatcher: observes the hub and the workers, and queues what a change concerns."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from jobferry.clock import Seconds
 from jobferry.core.key import WorkloadKey
@@ -24,7 +24,6 @@ from jobferry.kube.client import Client, Reach
 from jobferry.kube.decoded import Decoded
 from jobferry.kube.events import Tell
 from jobferry.kube.heartbeat import Heartbeat, Hooks
-from jobferry.kube.items import Key
 from jobferry.kube.transport import HttpTransport
 from jobferry.runtime import supervise
 from jobferry.runtime.backoff import Backoff, Failures
@@ -34,6 +33,7 @@ from jobferry.workers.caretaker import Load
 from jobferry.workers.link import Link
 from jobferry.workers.mirrors import MirrorHead, says_nothing
 from jobferry.workers.registry import Workers
+from jobferry.workers.roster import Turn
 from jobferry.workers.source import STRICT, Rules
 
 MOST_SLOW = 1000
@@ -83,8 +83,6 @@ class Dispatcher:
         self._hub = hub
         self._clock = hub.clock
         self._is_acting = False
-        self._doors: dict[str, object] = {}
-        self._faces: dict[str, object] = {}
         self.meters = meters or Meters(hub.clock)
         self._queue = WorkQueue[WorkloadKey](hub.clock)
         self.workloads = Workloads(hub, options.kinds)
@@ -237,13 +235,12 @@ class Dispatcher:
         self._queue.add(key, priority=int(has_ended))
         self.meters.reporting.start(key)
 
-    def _on_worker(self, name: str) -> None:
+    def _on_worker(self, turn: Turn) -> None:
         """Queue all that has to do with a worker; what may go there has its turn when a pass says so."""
+        name = turn.name
         self.meters.placements.add(name, by=0)
-        is_as_before = self._is_as_before(name)
-        forgiven = set() if is_as_before else self._views.memory.refused.forgive(name)
-        seen = self.workers.views().get(name)
-        self._admitting.note_worker(name, seen)
+        forgiven = set() if turn.is_silence else self._views.memory.refused.forgive(name)
+        self._admitting.note_worker(name, turn.after.view if turn.after else None)
         if not self._is_acting:
             return
         self._queue_mirrors(self.workers.link(name))
@@ -253,33 +250,12 @@ class Dispatcher:
         for key in self._wanderers():
             self._queue.add(key)
         # Who is in line knows which workers may take it, as long as that is for the same reasons.
-        is_other = self._is_other(name)
         for key in self.workloads.on(NOWHERE):
-            if is_other or not self._admitting.waits(key):
+            if turn.is_for_others or not self._admitting.waits(key):
                 self._queue.add(key)
         for key, _ in self.workloads if forgiven else ():
             if key.namespace in forgiven:
                 self._queue.add(key)
-
-    def _is_as_before(self, name: str) -> bool:
-        """Tell whether a worker has done no more than fall silent or be heard again: it refuses what it refused."""
-        item, seen = self.workers.objects.get(Key("", name)), self.workers.views().get(name)
-        known = self._faces.pop(name, None)
-        if item is not None and seen is not None:
-            head, heard = item.head, replace(seen, is_up=True, silent_since=None)
-            sight = self.workers.sight(name)
-            labels, creates = dict(head.metadata.labels), head.spec.namespaces.create
-            self._faces[name] = labels, creates, heard, sight
-        return known is not None and known == self._faces.get(name)
-
-    def _is_other(self, name: str) -> bool:
-        """Tell whether others may go to a worker than before, whether it has room or not."""
-        item, seen = self.workers.objects.get(Key("", name)), self.workers.views().get(name)
-        known = self._doors.pop(name, None)
-        if item is not None and seen is not None:
-            labels = dict(item.head.metadata.labels)
-            self._doors[name] = labels, seen.bounds, self.workers.sight(name)
-        return known != self._doors.get(name)
 
     def _lost(self) -> list[str]:
         """Return the workers that are out of reach: what happens to theirs depends on the others, too."""
@@ -307,7 +283,7 @@ class Dispatcher:
     def _load(self, worker: str) -> Load:
         """Count the unfinished workloads of a worker, and those that are out of sight there."""
         active = self.workloads.count(worker)
-        sight = self.workers.sight(worker)
+        sight = self.workers.watched(worker)
         is_whole = sight is None or self.workloads.followed <= sight.keys()
         if sight is None or (is_whole and all(each is None for each in sight.values())):
             return Load(active)

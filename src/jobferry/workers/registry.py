@@ -24,7 +24,7 @@ from jobferry.workers.caretaker import COUNT_EVERY, Caretaker, Load
 from jobferry.workers.link import Common, Link
 from jobferry.workers.mirrors import MirrorHead
 from jobferry.workers.resource import WORKERS, Spec, WorkerHead
-from jobferry.workers.roster import Roster, Sight
+from jobferry.workers.roster import Roster, Turn, Watched
 from jobferry.workers.source import Rules
 
 AT_A_TIME = 8
@@ -55,7 +55,7 @@ class Workers:
         tell: Tell,
         may_write: Callable[[], bool],
         on_mirror: Callable[[str, WorkloadKey, Change[MirrorHead]], None],
-        on_change: Callable[[str], None],
+        on_change: Callable[[Turn], None],
     ) -> None:
         self.objects = Informer(hub, Scope(resource=WORKERS), WorkerHead)
         self.objects.listen(self._note_object)
@@ -67,7 +67,7 @@ class Workers:
         self._links: dict[str, tuple[Link, supervise.Child]] = {}
         self._followed: set[str] = set()
         self._tasks: supervise.Supervisor | None = None
-        self._roster = Roster(self._note_view)
+        self._roster = Roster()
         self._on_change = on_change
         selector = partial(marks.selector, origin, dispatcher)
         self._common = Common(
@@ -126,17 +126,17 @@ class Workers:
         """Return every worker as placement sees it for workloads of a kind."""
         return self._roster.of_kind(kind)
 
-    def sight(self, name: str) -> Sight:
+    def watched(self, name: str) -> Watched:
         """Return what is seen on a worker: by kind, the namespaces."""
-        return self._roster.sight(name)
+        return self._roster.watched(name)
 
     def shows(self, name: str, workload: WorkloadKey) -> bool:
         """Tell whether we see what is on a worker of the kind and in the namespace of a workload."""
-        sight = self._roster.sight(name)
-        if sight is None or workload.kind not in sight:
-            return sight is None
-        watched = sight[workload.kind]
-        return watched is None or workload.namespace in watched
+        watched = self._roster.watched(name)
+        if watched is None or workload.kind not in watched:
+            return watched is None
+        namespaces = watched[workload.kind]
+        return namespaces is None or workload.namespace in namespaces
 
     # Observing
 
@@ -157,11 +157,11 @@ class Workers:
 
     def _update_roster(self) -> None:
         states = {link.name: link.state for link in self.links()}
-        self._roster.update(self.objects, states, self._clock.now())
-
-    def _note_view(self, name: str) -> None:
-        self._on_change(name)
-        self._queue.add(name)  # what others do may be told on it, such as a twin that goes
+        for turn in self._roster.update(self.objects, states, self._clock.now()):
+            self._on_change(turn)
+            self._queue.add(
+                turn.name
+            )  # what others do may be told on it, such as a twin that goes
 
     def _note_mirror(self, name: str, key: WorkloadKey, change: Change[MirrorHead]) -> None:
         self._on_mirror(name, key, change)

@@ -34,10 +34,6 @@ class DelegatedJob(JobKind):
         spec = hub["spec"]["template"].get("spec") or {}
         return references.distinct(references.of_pod(spec))
 
-    def refusal(self, hub: Obj) -> str | None:
-        """Take every Job."""
-        return None
-
     def unknown_demand(self, hub: Obj) -> str | None:
         """Know all of it."""
         return None
