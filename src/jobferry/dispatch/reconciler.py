@@ -76,7 +76,7 @@ class Reconciler:
         known, kind = Known(key), self._views.workloads.adapters[key.kind]
         for _ in range(MOST_STEPS):
             view = self._views.of(known)
-            step = _refusal(view, kind) or decide(view, kind)
+            step = decide(view, kind)
             if isinstance(step, Rest):
                 # All that has changed so far was in this view, our own writes too.
                 self._queue.withdraw(key)
@@ -244,17 +244,6 @@ class Reconciler:
                 self._record(item.object(), "Warning", notice.reason, notice.message)
             else:
                 _log.warning("Nobody follows this workload", why=notice.message)
-
-
-def _refusal(view: View, kind: Adapter) -> Rest | None:
-    """Rest if a workload cannot be brought to any worker, as long as it is on none."""
-    hub = view.hub
-    if hub is None or hub["metadata"].get("deletionTimestamp"):
-        return None
-    why = kind.refusal(hub)
-    if why is None or records.vouched(kind, hub, view.record) or kind.finish(hub):
-        return None
-    return Rest(why, notices=(Notice("NotDispatched", why),))
 
 
 def _of_demand(kind: Adapter, view: View) -> tuple[Notice, ...]:
