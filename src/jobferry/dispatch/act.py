@@ -69,6 +69,10 @@ class NotTaken(Error):
     """The hub would not have what we had to write about a workload."""
 
 
+class KindGone(Error):
+    """The hub does not know a kind any more, so nothing is known of its workloads: not that they are gone, either."""
+
+
 class Estranged(Error):
     """The mirror of a workload is there, and may run, but it bears another dispatcher's name."""
 
@@ -110,7 +114,9 @@ class Actor:
         async with self._inflight.slot(Priority.STATUS):
             try:
                 obj = await self.hub.get(kind.resource, key.name, key.namespace)
-            except errors.NotFound:
+            except errors.NotFound as error:
+                if not error.details.get("name"):
+                    raise KindGone(f"the hub does not serve {kind.resource}") from error
                 return None
             if records.has_object(kind, obj):
                 await self._read_record(obj)
@@ -222,6 +228,21 @@ class Actor:
                 copy.absorb_deletion(key, answer)
             write = _log.debug if step.is_routine else _log.info
             write("Mirror deleted", worker=step.worker, mirror=key.name, why=step.why)
+
+    async def expire(self, kind: Adapter, hub: Obj) -> None:
+        """Delete a workload on the hub whose time is over, unless it has changed since."""
+        meta = hub["metadata"]
+        async with self._inflight.slot(Priority.PLACEMENT):
+            self._check()
+            with suppress(errors.NotFound):
+                await self.hub.delete(
+                    kind.resource,
+                    meta["name"],
+                    meta["namespace"],
+                    propagation="Background",
+                    uid=meta["uid"],
+                    resource_version=meta["resourceVersion"],
+                )
 
     async def read_mirror(self, kind: Adapter, worker: str, key: Key) -> Obj | None:
         """Read what a worker has in the place of a mirror, ahead of the watch; None: nothing."""

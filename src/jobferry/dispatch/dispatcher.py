@@ -86,7 +86,7 @@ class Dispatcher:
         self.meters = meters or Meters(hub.clock)
         self._queue = WorkQueue[WorkloadKey](hub.clock)
         self.workloads = Workloads(hub, options.kinds)
-        self.following = Following(hub, self.workloads)
+        self.following = Following(hub, self.workloads, self._on_kind)
         self.workloads.listen(self._on_workload)
         decoded = Decoded()
         self._admitting = Admitting(hub.clock, self._queue.add, decoded)
@@ -208,6 +208,15 @@ class Dispatcher:
         elif _is_edited(change):
             self._views.memory.reconsider(key)
         self.meters.see(key, change, is_placed=placed is not None)
+
+    def _on_kind(self, kind: str) -> None:
+        """See to what is on workers of a kind that is followed from now on: its workloads may have gone meanwhile."""
+        if not self._is_acting:
+            return
+        for link in self.workers.links():
+            for key, _ in link.connection.mirrors if link.connection else ():
+                if key.kind == kind:
+                    self._queue.add(key)
 
     def _on_queue(self, change: Change[QueueHead]) -> None:
         if self._is_acting and is_news(change):

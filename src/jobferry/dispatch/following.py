@@ -1,6 +1,7 @@
 """Follows the workloads of the hub: of each kind that is switched on, from when its CRD is there until it goes."""
 
 import asyncio
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -36,12 +37,18 @@ _log = log.get(__name__)
 
 
 class Following:
-    """Starts and ends the copies of kinds as they come and go; no kind keeps another from being followed."""
+    """Starts and ends the copies of kinds as they come and go; no kind keeps another from being followed.
 
-    def __init__(self, hub: Client, workloads: Workloads) -> None:
+    `on_whole` hears of each kind of which all workloads are known from now on.
+    """
+
+    def __init__(
+        self, hub: Client, workloads: Workloads, on_whole: Callable[[str], None]
+    ) -> None:
         self._hub = hub
         self._clock = hub.clock
         self._workloads = workloads
+        self._on_whole = on_whole
         self._kinds: Mapping[str, Adapter] = workloads.adapters
         self._names = {str(each.resource): name for name, each in self._kinds.items()}
         self.objections: dict[str, str] = {}
@@ -153,6 +160,7 @@ class Following:
             tasks.start("copy", partial(optional.follow, informer, self._clock, refuse))
             await informer.synced.wait()
             self._settle(kind)
+            self._on_whole(kind)
             await tasks.ended()
 
     async def _stop(self, kind: str, *, are_gone: bool) -> None:

@@ -4,6 +4,7 @@ from functools import partial
 from typing import TypeVar
 
 from jobferry import log
+from jobferry.clock import Seconds
 from jobferry.core import records
 from jobferry.core.decide import decide
 from jobferry.core.key import WorkloadKey
@@ -23,10 +24,12 @@ from jobferry.core.steps import (
     WriteStatus,
 )
 from jobferry.core.view import View
+from jobferry.dispatch import expiry
 from jobferry.dispatch.act import (
     Actor,
     Deposed,
     Estranged,
+    KindGone,
     NamespaceRefused,
     NotForwarded,
     NotTaken,
@@ -84,6 +87,9 @@ class Reconciler:
                 await self._take(kind, known, view, step)
             except Deposed:
                 return DONE  # once we lead again, all are reconciled
+            except KindGone as gone:
+                _log.info("Left alone", why=gone)
+                return DONE  # once the kind is back, its mirrors are reconciled
             except (errors.Conflict, errors.AlreadyExists):
                 await self._read_hub(
                     kind, known
@@ -109,9 +115,7 @@ class Reconciler:
                 await self._read_mirror(kind, step.marks)
                 known.seen.add(step.marks.worker)
             case Record():
-                if self._may_ask(known.key, view, step):
-                    await self._place(kind, known.key, view, step)
-                    known.is_live |= step.into is Into.STATUS
+                await self._place(kind, known, view, step)
             case Store():
                 await self._actor.store(kind, _there(view.hub), step)
                 known.is_live |= step.into is Into.STATUS
@@ -126,12 +130,26 @@ class Reconciler:
             case DeleteMirror():
                 await self._actor.delete(kind, step)
 
-    async def _place(self, kind: Adapter, key: WorkloadKey, view: View, step: Record) -> None:
-        hub = _there(view.hub)
+    async def _place(self, kind: Adapter, known: Known, view: View, step: Record) -> None:
+        key, hub = known.key, _there(view.hub)
+        if await self._is_part(key) or not self._may_ask(key, view, step):
+            return  # the next step says what follows from that
         await self._actor.record(kind, hub, step)
         if step.placement.attempt > records.last_attempt(kind, hub, view.record):
             self._views.memory.note_placed(key, step.placement)
         self._meters.place([shard.worker for shard in step.placement.shards])
+        # What is in an object of ours tells nothing about the workload itself: that may be gone by now.
+        known.is_live |= step.into is Into.STATUS
+
+    async def _is_part(self, key: WorkloadKey) -> bool:
+        """Tell whether what made a workload is ours after all: the news of it may come later than that of its part."""
+        workloads = self._views.workloads
+        item = workloads.get(key)
+        parent = workloads.parent(item.head) if item is not None else None
+        if item is None or parent is None or workloads.get(parent) is not None:
+            return False
+        await self._actor.read_hub(workloads.adapters[parent.kind], parent)
+        return not workloads.has(key.kind, item.head)
 
     async def _read_hub(self, kind: Adapter, known: Known) -> None:
         found = await self._actor.read_hub(kind, known.key)
@@ -196,12 +214,29 @@ class Reconciler:
         if view.hub is None and not notices and (stranger := self._views.stranger(key)):
             notice = await self._strangers.notice(kind.resource.kind, stranger)
             notices = (notice,) if notice else ()
-        self._tell(key, notices)
+        stays, told = await self._expire(kind, view)
+        self._tell(key, (*notices, *told, *_of_demand(kind, view)))
         if view.hub is None and not view.mirrors:
             self._views.memory.forget(key)
-        times = [step.after, self._views.memory.refused.next(key) if view.hub else None]
+        refused = self._views.memory.refused.next(key) if view.hub else None
+        times = [step.after, stays, refused]
         after = min((each for each in times if each is not None), default=None)
         return DONE if after is None else Again(after)
+
+    async def _expire(
+        self, kind: Adapter, view: View
+    ) -> tuple[Seconds | None, tuple[Notice, ...]]:
+        """Delete a workload whose time on the hub is over; return when to look again, and what to tell."""
+        left = expiry.left(kind, view)
+        if left is None or left > 0:
+            return left, ()
+        try:
+            await self._actor.expire(kind, _there(view.hub))
+        except errors.Forbidden as error:
+            return expiry.ASK_EVERY, (expiry.refusal(kind, error),)
+        except errors.Conflict:
+            return 0.0, ()  # it has changed meanwhile: decide anew
+        return None, ()
 
     def _tell(self, key: WorkloadKey, notices: tuple[Notice, ...]) -> None:
         """Tell people what they were not told yet: by events, or where we follow no such workload, in the log."""
@@ -211,6 +246,16 @@ class Reconciler:
                 self._record(item.object(), "Warning", notice.reason, notice.message)
             else:
                 _log.warning("Nobody follows this workload", why=notice.message)
+
+
+def _of_demand(kind: Adapter, view: View) -> tuple[Notice, ...]:
+    """Tell if room is counted, and it is not known how much of it a workload takes."""
+    hub, counts = view.hub, any(each.capacity for each in view.workers.values())
+    if hub is None or not counts or kind.finish(hub):
+        return ()
+    why = kind.unknown_demand(hub)
+    message = f"Not all that it needs is counted: {why}"
+    return (Notice("DemandUnknown", message),) if why else ()
 
 
 def _there(found: T | None) -> T:

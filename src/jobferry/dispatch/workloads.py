@@ -87,8 +87,25 @@ class Workloads:
         return None if informer is None else informer.get(Key(key.namespace, key.name))
 
     def has(self, kind: str, head: WorkloadHead) -> bool:
-        """Tell whether a workload is ours."""
-        return head.managed_by in self.adapters[kind].claims
+        """Tell whether a workload is ours, and not a part of another that is, as far as is known."""
+        if head.managed_by not in self.adapters[kind].claims:
+            return False
+        return not head.metadata.owner_references or not self._is_part(head)
+
+    def parent(self, head: WorkloadHead) -> WorkloadKey | None:
+        """Name the workload that a workload is a part of, if its kind may be ours."""
+        owner = head.metadata.controller
+        if owner is None or owner.type not in self.adapters:
+            return None
+        return WorkloadKey(owner.type, head.metadata.namespace, owner.name)
+
+    def _is_part(self, head: WorkloadHead) -> bool:
+        """Tell whether what made a workload is ours: then its mirror makes its own there."""
+        key, owner = self.parent(head), head.metadata.controller
+        parent = self.get(key) if key is not None else None
+        if key is None or parent is None or owner is None or parent.uid != owner.uid:
+            return False
+        return self.has(key.kind, parent.head)
 
     def placed(self, kind: str, item: Item[WorkloadHead]) -> Placement | None:
         """Return where a workload was placed, as far as it can be told without decoding it."""

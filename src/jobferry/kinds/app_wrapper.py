@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from jobferry.kinds import pods, statuses
@@ -16,6 +17,9 @@ from jobferry.objects.demand import pods_of_job
 
 DEPLOYED = Says("ResourcesDeployed")
 """While that is so, a failed one is still being cleaned up."""
+
+UNHEALTHY = Says("Unhealthy")
+"""What says why one failed."""
 
 TEMPLATED = (PodSet(at=("spec",)),)
 """The pods of a Deployment or StatefulSet, as of any other that has a template and replicas."""
@@ -39,6 +43,12 @@ class AppWrapper(CustomKind):
         """Return how it ended; one that failed has ended once it is cleaned up."""
         ended = statuses.ending(self.row, obj)
         return None if ended == statuses.FAILED and DEPLOYED.holds(obj) else ended
+
+    def failed(self, hub: Obj, reason: str, message: str, now: datetime) -> Obj:
+        """Return the status of one that failed: nothing of it is deployed, and a condition says why."""
+        status = statuses.failure(self.row, hub, reason, message, now)
+        listed = statuses.with_condition(self.row, hub, UNHEALTHY, reason, message, now)
+        return {**status, "conditions": listed}
 
     def pods(self, hub: Obj) -> Iterator[Pods]:
         """Yield the pods of what is wrapped."""

@@ -55,6 +55,7 @@ APP_WRAPPER = Row(
     ended=(),
     ready=_paths("status.resettingCount"),
     ran=(Says("PodsReady"),),
+    running="ResourcesDeployed",
 )
 
 RAY_OPERATOR = "ray.io/kuberay-operator"

@@ -32,9 +32,13 @@ def ending(row: Row, obj: Obj) -> str | None:
 
 
 def ended_at(row: Row, obj: Obj) -> datetime | None:
-    """Return when it ended, where that is said."""
+    """Return when it ended, where that is said; else when a condition last changed, which will be about then."""
     said = row.failure if row.failure.holds(obj) else row.success
-    return moment(obj, row.ended) or read_moment(said.entry(obj).get("lastTransitionTime"))
+    exact = moment(obj, row.ended) or read_moment(said.entry(obj).get("lastTransitionTime"))
+    if exact:
+        return exact
+    changes = (read_moment(each.get("lastTransitionTime")) for each in items(obj, CONDITIONS))
+    return max((each for each in changes if each), default=None)
 
 
 def moment(obj: Obj, path: Path) -> datetime | None:
@@ -160,7 +164,7 @@ def suspension(row: Row, hub: Obj, is_suspended: bool, now: datetime) -> Obj:
         said = Says(said.condition, "False")
     reason = "Suspended" if is_suspended else "Resumed"
     message = f"{row.resource.kind} is {reason.lower()}"
-    status["conditions"] = _with(row, hub, said, reason, message, now)
+    status["conditions"] = with_condition(row, hub, said, reason, message, now)
     return {**row.required, **status}
 
 
@@ -172,11 +176,11 @@ def failure(row: Row, hub: Obj, reason: str, message: str, now: datetime) -> Obj
     if row.failure.member:
         status[row.failure.member[-1]] = row.failure.values[0]
     else:
-        status["conditions"] = _with(row, hub, row.failure, reason, message, now)
+        status["conditions"] = with_condition(row, hub, row.failure, reason, message, now)
     return status
 
 
-def _with(
+def with_condition(
     row: Row, hub: Obj, said: Says, reason: str, message: str, now: datetime
 ) -> list[Obj]:
     """Return the conditions of a hub object with one that we set ourselves."""

@@ -71,14 +71,20 @@ def name(kind: Resource) -> str:
 
 async def served(client: Client, kinds: Iterable[Resource]) -> list[Resource]:
     """Return those of the kinds that a cluster serves, in the very versions."""
-    found: dict[str, frozenset[str]] = {}
-    listed = []
-    for kind in kinds:
-        if kind.api_version not in found:
-            found[kind.api_version] = await _plurals(client, kind)
-        if kind.plural in found[kind.api_version]:
-            listed.append(kind)
-    return listed
+    wanted = list(kinds)
+    versions = {each.api_version: each for each in wanted}
+    if len(versions) > 1:
+        there = await _versions(client)
+        versions = {name: each for name, each in versions.items() if name in there}
+    found = {name: await _plurals(client, each) for name, each in versions.items()}
+    return [each for each in wanted if each.plural in found.get(each.api_version, ())]
+
+
+async def _versions(client: Client) -> frozenset[str]:
+    """Return all groups and versions that are served."""
+    groups = (await client.raw("/apis"))["groups"]
+    named = (version["groupVersion"] for group in groups for version in group["versions"])
+    return frozenset(("v1", *named))
 
 
 async def _plurals(client: Client, kind: Resource) -> frozenset[str]:

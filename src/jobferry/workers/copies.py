@@ -229,6 +229,12 @@ class Copies:
         }
 
     @property
+    def are_kinds_missing(self) -> bool:
+        """Whether the worker does not know any more what it served."""
+        troubles = (copy.freshness().trouble for copy in self._copies.values())
+        return any(isinstance(each, errors.NotFound) for each in troubles)
+
+    @property
     def unseen(self) -> dict[str, str]:
         """The namespaces that are out of sight, for kinds that are not, and why."""
         return {

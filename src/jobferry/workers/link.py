@@ -29,6 +29,7 @@ from jobferry.workers import cluster, source
 from jobferry.workers.badge import Badge
 from jobferry.workers.cluster import UNKNOWN, Cluster
 from jobferry.workers.copies import Copies
+from jobferry.workers.definitions import Lookout
 from jobferry.workers.mirrors import MirrorHead
 from jobferry.workers.resource import Spec
 
@@ -192,8 +193,11 @@ class Link:
         selector, only = self._common.selector(self.name), self.spec.namespaces.only
         kinds = [each for each in self._common.kinds if found.serves(each.resource)]
         new = Connection(client, Copies(client, kinds, selector, only))
+        lookout = Lookout(client, self._resources(), found.kinds)
 
         def note(link: Freshness) -> None:
+            if new.mirrors.are_kinds_missing:
+                lookout.look()
             if link.trouble is not None:
                 if not isinstance(link.trouble, Unheard):  # of silence we know already
                     self._fail(link.trouble)
@@ -221,7 +225,15 @@ class Link:
             tasks.start("first copy", partial(self._take_in, new, found))
             tasks.start("kubeconfig", partial(self._renew, access, badge, found))
             tasks.start("heartbeat", Heartbeat(client, hooks).run)
+            if any("." in each.group for each in self._resources()):
+                tasks.start("kinds", partial(self._await_other_kinds, lookout, badge))
             await badge.is_void.wait()
+
+    async def _await_other_kinds(self, lookout: Lookout, badge: Badge) -> None:
+        """Begin anew once the worker serves other kinds than when it was connected."""
+        await lookout.until_others()
+        _log.info("Worker serves other kinds than before", worker=self.name)
+        badge.is_void.set()
 
     async def _take_in(self, new: Connection, found: Cluster) -> None:
         """Put a connection in the place of the last one, once its copy is whole; tell what differs."""
