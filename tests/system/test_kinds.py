@@ -1,4 +1,4 @@
-"""Workloads that are no Jobs, over a fleet: JobSets, which can be stopped, and PipelineRuns, which cannot.
+"""Workloads that are no Jobs, over a fleet.
 
 No operator runs here: what one would write on a worker is played.
 """
@@ -14,19 +14,21 @@ from jobferry.core.marks import ATTEMPT
 from jobferry.core.placement_object import RESOURCE as PLACEMENTS
 from jobferry.dispatch import manifests
 from jobferry.kinds.adapter import Adapter
+from jobferry.kinds.custom import CustomKind
+from jobferry.kinds.table import Row
 from jobferry.kube import errors
 from jobferry.kube.client import Client
 from jobferry.kube.resources import CRDS
-from jobferry.objects import Obj
+from jobferry.objects import Obj, merge_patch
 from tests.system.fleet import IS_REAL, RESOURCES
 from tests.system.jobs import NORTH_FIRST, SOON, Holds, holds, is_there, ready
 from tests.system.lab import Lab
 from tests.system.world import named, until_none, until_one
 from tests.workloads import crds
-from tests.workloads.examples import ADAPTERS, DECLARED, EXAMPLES
+from tests.workloads.examples import ADAPTERS, CUSTOM, DECLARED, EXAMPLES
 from tests.workloads.lives import ENDS, LIVES, condition
 
-pytestmark = [pytest.mark.fleet, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.fleet, pytest.mark.timeout(120)]
 
 JOB_SET, PIPELINE_RUN = "JobSet.jobset.x-k8s.io", "PipelineRun.tekton.dev"
 SIMULATION = "Simulation.example.com"
@@ -65,9 +67,19 @@ class Stage:
 
     async def play(self, worker: str, status: Obj) -> None:
         """Write a status of the mirror, as an operator would, and wait until the hub shows it."""
-        await self._patch(worker, {"status": status}, subresource="status")
-        shown = {key: value for key, value in status.items() if key != "conditions"}
-        await self.hub(lambda obj: shown.items() <= (obj.get("status") or {}).items())
+        before = (await self.on(worker)).get("status") or {}
+        change = merge_patch.create(before, status)
+        mirror = await self._patch(worker, {"status": change}, subresource="status")
+        now = self.lab.fleet.clock.now()
+        await self.hub(lambda obj: self.kind.report(obj, mirror, "", now) is None)
+
+    async def suspend(self, value: bool) -> None:
+        """Suspend or resume the workload, as its user does."""
+        patch: Any = value
+        for step in reversed(row(self.kind).suspend or ()):
+            patch = {step: patch}
+        world = self.lab.world
+        await world.hub.patch(self.kind.resource, self.name, patch, namespace=world.namespace)
 
     async def hold(self, worker: str, *, by: str | None) -> None:
         """Have a finalizer hold the mirror, or none."""
@@ -92,9 +104,9 @@ class Stage:
     async def _until(self, client: Client, is_as_wanted: Holds) -> Obj:
         return await until_one(client, self._scope, is_as_wanted)
 
-    async def _patch(self, worker: str, patch: Obj, subresource: str | None = None) -> None:
+    async def _patch(self, worker: str, patch: Obj, subresource: str | None = None) -> Obj:
         world = self.lab.world
-        await world.workers[worker].patch(
+        return await world.workers[worker].patch(
             self.kind.resource,
             self.name,
             patch,
@@ -105,18 +117,24 @@ class Stage:
 
 @pytest.fixture
 async def lab(lab: Lab) -> AsyncIterator[Lab]:
-    """One whose clusters serve these kinds, and whose dispatchers have the rights that they need."""
-    kinds = [ADAPTERS[name].resource for name in (*KINDS, SIMULATION)]
+    """One whose dispatchers have the rights that all kinds need."""
+    kinds = [ADAPTERS[name].resource for name in CUSTOM]
     for client in (lab.world.hub, *lab.world.workers.values()):
         for each in ("hub", "worker"):
             for obj in manifests.objects(each, kinds=kinds):
                 with suppress(errors.AlreadyExists):
                     await client.create(RESOURCES[obj["kind"]], obj)
-        for name in KINDS:
-            await define(client, name)
     yield lab
-    for name in (*KINDS, SIMULATION):
+    for name in CUSTOM:
         await clear(lab, ADAPTERS[name])
+
+
+async def serve(lab: Lab, name: str) -> Stage:
+    """Have all clusters serve a kind, and both workers."""
+    for client in (lab.world.hub, *lab.world.workers.values()):
+        await define(client, name)
+    await lab.add_workers()
+    return Stage(lab, ADAPTERS[name])
 
 
 async def define(client: Client, name: str) -> None:
@@ -156,33 +174,61 @@ def is_going(obj: Obj) -> bool:
     return "deletionTimestamp" in obj["metadata"]
 
 
-@pytest.mark.parametrize("name", KINDS)
-async def test_a_workload_goes_its_whole_way(lab: Lab, name: str) -> None:
-    stage, kind = Stage(lab, ADAPTERS[name]), ADAPTERS[name]
-    await lab.add_workers()
-    queue = await lab.world.queue("north-first", **NORTH_FIRST)
-    async with lab.dispatcher():
-        uid = (await stage.submit(queue))["metadata"]["uid"]
+def row(kind: Adapter) -> Row:
+    """Return the row of a kind that is one."""
+    assert isinstance(kind, CustomKind)
+    return kind.row
 
+
+def stopped(kind: Adapter) -> Obj:
+    """Return the status of a mirror that has stopped."""
+    said = row(kind).suspended
+    assert said is not None
+    if said.member:
+        return {said.member[-1]: said.values[0]}
+    return {"conditions": [condition(said.condition)]}
+
+
+@pytest.mark.parametrize("name", CUSTOM)
+async def test_a_workload_of_any_kind_runs_moves_and_ends(lab: Lab, name: str) -> None:
+    stage, kind = await serve(lab, name), ADAPTERS[name]
+    queue = await lab.world.queue("north-first", **NORTH_FIRST)
+    _, running, *_ = LIVES[name]
+    settings = {"kinds": (name,), "custom_kinds": tuple(DECLARED), "claim_multikueue": True}
+    async with lab.dispatcher(**settings):
+        uid = (await stage.submit(queue))["metadata"]["uid"]
         record = await stage.record(uid)
         assert [each["worker"] for each in record["spec"]["shards"]] == ["north"]
         mirror = await stage.on("north")
         assert kind.managed_by(mirror) in ("", kind.own_controller)
+        await stage.play("north", running)
+        if row(kind).suspend:
+            await stage.suspend(True)
+            await stage.on("north", kind.is_suspended)
+            await stage.play("north", stopped(kind))
+            await stage.suspend(False)
+            await stage.on("north", lambda obj: not kind.is_suspended(obj))
+            await stage.play("north", running)
+
+        await lab.edit_worker("north", drain="MoveAway")
+        if row(kind).suspend:
+            await stage.on("north", kind.is_suspended)
+            await stage.play("north", stopped(kind))
+        await stage.on("south", is_attempt(2))
+        await stage.gone("north")
         for status in LIVES[name]:
-            await stage.play("north", status)
-        ended = await stage.hub(lambda obj: kind.finish(obj) is not None)
-        assert kind.finish(ended) == ENDS[name]
+            await stage.play("south", status)
+        assert kind.finish(await stage.hub()) == ENDS[name]
 
         await stage.delete()
-        await stage.gone("north")
+        await stage.gone("south")
         await until_none(lab.world.hub, named(PLACEMENTS, uid, lab.world.namespace))
 
 
 async def test_one_that_can_be_stopped_leaves_a_drained_worker_without_overlap(
     lab: Lab,
 ) -> None:
-    stage = Stage(lab, ADAPTERS[JOB_SET])
-    await lab.add_workers()
+    stage = await serve(lab, JOB_SET)
     queue = await lab.world.queue("north-first", **NORTH_FIRST)
     async with lab.dispatcher():
         uid = (await stage.submit(queue))["metadata"]["uid"]
@@ -211,8 +257,7 @@ async def test_one_that_can_be_stopped_leaves_a_drained_worker_without_overlap(
 
 async def test_one_that_cannot_is_deleted_and_waited_for(lab: Lab) -> None:
     """Also by a dispatcher that begins meanwhile: it is not taken for what others deleted."""
-    stage = Stage(lab, ADAPTERS[PIPELINE_RUN])
-    await lab.add_workers()
+    stage = await serve(lab, PIPELINE_RUN)
     queue = await lab.world.queue("strict", **DELETED_FAILS)
     async with lab.dispatcher():
         uid = (await stage.submit(queue))["metadata"]["uid"]
@@ -241,8 +286,7 @@ async def test_one_that_cannot_is_deleted_and_waited_for(lab: Lab) -> None:
 async def test_one_whose_worker_is_lost_moves_and_what_comes_back_is_deleted(
     lab: Lab, name: str
 ) -> None:
-    stage = Stage(lab, ADAPTERS[name])
-    await lab.add_workers()
+    stage = await serve(lab, name)
     queue = await lab.world.queue("soon", **SOON)
     async with lab.dispatcher():
         await stage.submit(queue)
@@ -258,8 +302,7 @@ async def test_one_whose_worker_is_lost_moves_and_what_comes_back_is_deleted(
 
 
 async def test_a_record_that_somebody_deletes_is_written_again(lab: Lab) -> None:
-    stage, world = Stage(lab, ADAPTERS[JOB_SET]), lab.world
-    await lab.add_workers()
+    stage, world = await serve(lab, JOB_SET), lab.world
     queue = await world.queue("north-first", **NORTH_FIRST)
     async with lab.dispatcher():
         uid = (await stage.submit(queue))["metadata"]["uid"]
