@@ -10,8 +10,8 @@ from jobferry.cli.arguments import Parser, completes
 from jobferry.cli.hub import Hub, run
 from jobferry.cli.tables import Column, Row
 from jobferry.errors import BadInput
-from jobferry.kube.resources import Resource
 from jobferry.objects import Obj
+from jobferry.objects.resource import Resource
 
 
 @dataclass(frozen=True, slots=True)
