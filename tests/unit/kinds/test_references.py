@@ -9,58 +9,57 @@ def named(spec: Obj) -> list[str]:
     return [str(each) for each in references.distinct(references.of_pod(spec))]
 
 
-def test_a_pod_refers_to_what_it_cannot_start_without() -> None:
-    spec: Obj = {
-        "serviceAccountName": "runner",
-        "priorityClassName": "high",
-        "runtimeClassName": "sandboxed",
-        "imagePullSecrets": [{"name": "registry"}, {}],
-        "resourceClaims": [
-            {"name": "a", "resourceClaimName": "gpu"},
-            {"name": "b", "resourceClaimTemplateName": "gpus"},
-        ],
-        "volumes": [
-            {"name": "a", "configMap": {"name": "settings"}},
-            {"name": "b", "secret": {"secretName": "key"}},
-            {"name": "c", "persistentVolumeClaim": {"claimName": "data"}},
-            {
-                "name": "d",
-                "projected": {
-                    "sources": [
-                        {"configMap": {"name": "part"}},
-                        {"secret": {"name": "other"}},
-                        {"serviceAccountToken": {"path": "t"}},
-                    ]
-                },
+POD: Obj = {
+    "serviceAccountName": "runner",
+    "priorityClassName": "high",
+    "runtimeClassName": "sandboxed",
+    "imagePullSecrets": [{"name": "registry"}, {}],
+    "resourceClaims": [
+        {"name": "a", "resourceClaimName": "gpu"},
+        {"name": "b", "resourceClaimTemplateName": "gpus"},
+    ],
+    "volumes": [
+        {"name": "a", "configMap": {"name": "settings"}},
+        {"name": "b", "secret": {"secretName": "key"}},
+        {"name": "c", "persistentVolumeClaim": {"claimName": "data"}},
+        {
+            "name": "d",
+            "projected": {
+                "sources": [
+                    {"configMap": {"name": "part"}},
+                    {"secret": {"name": "other"}},
+                    {"serviceAccountToken": {"path": "t"}},
+                ]
             },
-            {"name": "e", "csi": {"driver": "x", "nodePublishSecretRef": {"name": "csi"}}},
-            {
-                "name": "f",
-                "ephemeral": {"volumeClaimTemplate": {"spec": {"storageClassName": "fast"}}},
-            },
-            {"name": "g", "azureFile": {"secretName": "azure"}},
-            {"name": "h", "rbd": {"secretRef": {"name": "ceph"}}},
-            {"name": "i", "emptyDir": {}},
-        ],
-        "initContainers": [
-            {"env": [{"valueFrom": {"secretKeyRef": {"name": "env", "key": "x"}}}]}
-        ],
-        "containers": [
-            {
-                "env": [
-                    {"name": "plain", "value": "x"},
-                    {"valueFrom": {"configMapKeyRef": {"name": "settings", "key": "x"}}},
-                    {"valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
-                ],
-                "envFrom": [
-                    {"configMapRef": {"name": "many"}},
-                    {"secretRef": {"name": "hidden"}},
-                ],
-            }
-        ],
-    }
+        },
+        {"name": "e", "csi": {"driver": "x", "nodePublishSecretRef": {"name": "csi"}}},
+        {
+            "name": "f",
+            "ephemeral": {"volumeClaimTemplate": {"spec": {"storageClassName": "fast"}}},
+        },
+        {"name": "g", "azureFile": {"secretName": "azure"}},
+        {"name": "h", "rbd": {"secretRef": {"name": "ceph"}}},
+        {"name": "i", "emptyDir": {}},
+    ],
+    "initContainers": [{"env": [{"valueFrom": {"secretKeyRef": {"name": "env", "key": "x"}}}]}],
+    "containers": [
+        {
+            "env": [
+                {"name": "plain", "value": "x"},
+                {"valueFrom": {"configMapKeyRef": {"name": "settings", "key": "x"}}},
+                {"valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+            ],
+            "envFrom": [
+                {"configMapRef": {"name": "many"}},
+                {"secretRef": {"name": "hidden"}},
+            ],
+        }
+    ],
+}
 
-    assert named(spec) == [
+
+def test_a_pod_refers_to_what_it_cannot_start_without() -> None:
+    assert named(POD) == [
         "ServiceAccount runner",
         "PriorityClass.scheduling.k8s.io high",
         "RuntimeClass.node.k8s.io sandboxed",
