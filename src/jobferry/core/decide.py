@@ -173,6 +173,8 @@ def _unplaced(view: View, kind: Kind, hub: Obj) -> Step:
     if kind.is_suspended(hub):
         report = kind.waiting(hub, view.now)
         return WriteStatus.of(report) if report else Rest("suspended before it was placed")
+    if why := kind.refusal(hub):
+        return Rest(why, notices=(Notice("NotSupported", why),))
     return place(view, kind, hub)
 
 

@@ -96,6 +96,10 @@ class Kind(Protocol):
         """Name the PriorityClass that counts for it; empty: none is named."""
         ...
 
+    def refusal(self, hub: Obj) -> str | None:
+        """Say why a workload cannot run on any worker, whichever it is; None: it can."""
+        ...
+
     def is_suspended(self, hub: Obj) -> bool:
         """Tell whether its user wants it not to run: then it is not placed."""
         ...

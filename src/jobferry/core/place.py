@@ -96,8 +96,7 @@ def _record(
     """Return the step that places a workload on a worker; None if there is no room for it on the hub object."""
     there = replace(shard, worker=worker.name, cluster=worker.cluster)
     decision = Placement(hub["metadata"]["uid"], attempt, (there,))
-    idle = kind.idle(hub) if attempt > 1 else None
-    return records.write(view, kind, hub, decision, idle=idle)
+    return records.write(view, kind, hub, decision, is_new=True)
 
 
 def _wait(
@@ -128,4 +127,4 @@ def _wait(
 
 def _fail(view: View, kind: Kind, hub: Obj, reason: str, message: str) -> Step:
     report = kind.fail(hub, reason, message, view.now)
-    return WriteStatus.of(report) if report else Rest("failed")
+    return WriteStatus.of(report) if report else Rest("it has failed")

@@ -5,6 +5,7 @@ it goes with it; people see it with `kubectl get placements`, and have no right 
 lies in the workload's namespace, under its UID, and says that it is of that UID.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 from jobferry.core.kind import Kind
@@ -15,14 +16,36 @@ from jobferry.objects.resource import Resource
 RESOURCE = Resource("jobferry.io", "v1alpha1", "placements", "Placement")
 
 
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What an object tells."""
+
+    placement: Placement
+    before: Placement | None = None
+    """Of what is only stored, to be recorded next: the placement that counts until then, if it is kept here, too."""
+
+    version: str | None = None
+    """Of what is only stored: the resourceVersion of the workload that it was worked out from."""
+
+
 def read(hub: Obj, record: Obj | None) -> Placement | None:
     """Return the placement that an object tells; None if it tells of none, or of that of another workload."""
+    return next(iter(told(hub, record)), None)
+
+
+def told(hub: Obj, record: Obj | None) -> list[Placement]:
+    """Return the placement that an object tells, and after it the one before, if that is still kept there."""
     if record is None or not is_named_after(hub, record):
-        return None
+        return []
+    uid = hub["metadata"]["uid"]
     try:
-        return _from_spec(hub["metadata"]["uid"], record["spec"])
+        spec = record["spec"]
+        if spec["workload"]["uid"] != uid:
+            return []
+        kept = [each for each in (spec, spec.get("before")) if each is not None]
+        return [_placement(uid, each) for each in kept]
     except (KeyError, TypeError, ValueError, AttributeError):
-        return None  # whoever wrote it, it was not we
+        return []  # whoever wrote it, it was not we
 
 
 def is_named_after(hub: Obj, record: Obj) -> bool:
@@ -38,28 +61,27 @@ def made_for(record: Obj) -> str | None:
     return version
 
 
-def new(kind: Kind, hub: Obj, placement: Placement, version: str | None = None) -> Obj:
+def new(kind: Kind, hub: Obj, content: Content) -> Obj:
     """Return the object to create."""
     meta = hub["metadata"]
     named = {"name": meta["uid"], "namespace": meta["namespace"]}
+    spec = _spec(kind, hub, content)
     return {
         "apiVersion": RESOURCE.api_version,
         "kind": RESOURCE.kind,
         "metadata": {**named, "ownerReferences": _owners(kind, hub)},
-        "spec": _spec(kind, hub, placement, version),
+        "spec": {name: value for name, value in spec.items() if value is not None},
     }
 
 
-def patch(
-    kind: Kind, hub: Obj, record: Obj, placement: Placement, version: str | None = None
-) -> Obj:
+def patch(kind: Kind, hub: Obj, record: Obj, content: Content) -> Obj:
     """Return the merge patch of an object that is there; if it has changed since, a conflict."""
     return {
         "metadata": {
             "resourceVersion": record["metadata"]["resourceVersion"],
             "ownerReferences": _owners(kind, hub),
         },
-        "spec": _spec(kind, hub, placement, version),
+        "spec": _spec(kind, hub, content),
     }
 
 
@@ -73,13 +95,17 @@ def _reference(kind: Kind, hub: Obj) -> Obj:
     return {"apiVersion": resource.api_version, "kind": resource.kind, **named}
 
 
-def _spec(kind: Kind, hub: Obj, placement: Placement, version: str | None) -> Obj:
-    workload = _reference(kind, hub)
+def _spec(kind: Kind, hub: Obj, content: Content) -> Obj:
+    workload, version, before = _reference(kind, hub), content.version, content.before
     return {
         "workload": {**workload, "resourceVersion": version} if version else workload,
-        "attempt": placement.attempt,
-        "shards": [_shard(each) for each in placement.shards],
+        **_members(content.placement),
+        "before": _members(before) if before else None,
     }
+
+
+def _members(placement: Placement) -> Obj:
+    return {"attempt": placement.attempt, "shards": list(map(_shard, placement.shards))}
 
 
 def _shard(shard: Shard) -> Obj:
@@ -92,7 +118,7 @@ def _shard(shard: Shard) -> Obj:
     return {name: value for name, value in members.items() if value}
 
 
-def _from_spec(uid: str, spec: Any) -> Placement | None:
+def _placement(uid: str, members: Any) -> Placement:
     shards = tuple(
         Shard(
             str(each["worker"]),
@@ -100,8 +126,8 @@ def _from_spec(uid: str, spec: Any) -> Placement | None:
             str(each.get("base", "")),
             str(each.get("leaving", "")),
         )
-        for each in spec["shards"]
+        for each in members["shards"]
     )
-    if spec["workload"]["uid"] != uid or not shards:
-        return None
-    return Placement(uid, int(spec["attempt"]), shards)
+    if not shards:
+        raise ValueError("a placement has shards")
+    return Placement(uid, int(members["attempt"]), shards)

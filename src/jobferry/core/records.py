@@ -12,6 +12,7 @@ from dataclasses import replace
 from jobferry.core import placement, placement_object
 from jobferry.core.kind import Earned, Kind
 from jobferry.core.placement import Placement, Shard
+from jobferry.core.placement_object import Content
 from jobferry.core.steps import Into, Record, Store
 from jobferry.core.view import View
 from jobferry.objects import Obj
@@ -59,16 +60,16 @@ def is_torn(placed: Placement) -> bool:
 
 
 def write(
-    view: View, kind: Kind, hub: Obj, decision: Placement, *, idle: Obj | None = None
+    view: View, kind: Kind, hub: Obj, decision: Placement, *, is_new: bool = False
 ) -> Record | Store | None:
     """Return the step that records a decision, or one that comes before it; None: there is no room for it.
 
-    `idle` is the part of a status that says that nothing runs yet, where an earlier attempt ran: it goes with a record
-    that the workload carries.
+    `is_new` says that nothing of that attempt runs yet: a record that the workload carries goes with a status that says so.
     """
     if not kind.carries_record:
-        body, into = _object(view, kind, hub, decision)
+        body, into = _object(view, kind, hub, Content(decision))
         return Record(body, decision, into=into)
+    idle = kind.idle(hub) if is_new and decision.attempt > 1 else None
     patch = placement.patch(hub, decision, view.now, idle=idle)
     if placement.fits(hub, patch):
         return Record(patch, decision)
@@ -100,8 +101,11 @@ def _write_in_two(
         return None  # because of what others annotated it with
     if stored is not None:
         return Record(patch, stored)
+    # Until it is recorded the one before counts, whose base may be kept there as well.
+    known = placement.vouched(hub)
+    before = _whole(known, hub, view.record) if known and is_torn(known) else None
     version = hub["metadata"]["resourceVersion"]
-    return Store(*_object(view, kind, hub, decision, version))
+    return Store(*_object(view, kind, hub, Content(decision, before, version)))
 
 
 def _stored(view: View, hub: Obj, decision: Placement) -> Placement | None:
@@ -116,21 +120,19 @@ def _stored(view: View, hub: Obj, decision: Placement) -> Placement | None:
     return stored if is_current else None
 
 
-def _object(
-    view: View, kind: Kind, hub: Obj, decision: Placement, version: str | None = None
-) -> tuple[Obj, Into]:
+def _object(view: View, kind: Kind, hub: Obj, content: Content) -> tuple[Obj, Into]:
     record = view.record
     if record is None or not placement_object.is_named_after(hub, record):
-        return placement_object.new(kind, hub, decision, version), Into.NEW
-    return placement_object.patch(kind, hub, record, decision, version), Into.OBJECT
+        return placement_object.new(kind, hub, content), Into.NEW
+    return placement_object.patch(kind, hub, record, content), Into.OBJECT
 
 
 def _whole(placed: Placement | None, hub: Obj, record: Obj | None) -> Placement | None:
     """Return a placement with the base that its record refers to, if that is there."""
     if placed is None or not is_torn(placed):
         return placed
-    stored = placement_object.read(hub, record)
-    return stored if stored is not None and _short(stored) == placed else placed
+    stored = placement_object.told(hub, record)
+    return next((each for each in stored if _short(each) == placed), placed)
 
 
 def _short(decision: Placement) -> Placement:

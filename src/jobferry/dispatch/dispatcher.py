@@ -1,13 +1,15 @@
 """The dispatcher: observes the hub and the workers, and queues what a change concerns."""
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 
 from jobferry.clock import Seconds
+from jobferry.core.key import WorkloadKey
 from jobferry.dispatch.act import Actor
 from jobferry.dispatch.admitting import Admitting
-from jobferry.dispatch.claims import Claims, follow_jobs
-from jobferry.dispatch.jobs import NOWHERE, JobHead
+from jobferry.dispatch.claims import Claims
+from jobferry.dispatch.following import Following
+from jobferry.dispatch.heads import WorkloadHead
 from jobferry.dispatch.memory import Memory
 from jobferry.dispatch.meters import Meters
 from jobferry.dispatch.priorities import Priorities
@@ -15,12 +17,13 @@ from jobferry.dispatch.queue_status import QueueStatuses, is_news
 from jobferry.dispatch.queues import QueueHead, Queues
 from jobferry.dispatch.reconciler import Reconciler
 from jobferry.dispatch.views import Holders, Views
+from jobferry.dispatch.workloads import NOWHERE, Workloads
+from jobferry.kinds.adapter import Adapter
 from jobferry.kube.cache import Change
 from jobferry.kube.client import Client, Reach
 from jobferry.kube.decoded import Decoded
 from jobferry.kube.events import Tell
 from jobferry.kube.heartbeat import Heartbeat, Hooks
-from jobferry.kube.items import Item, Key
 from jobferry.kube.transport import HttpTransport
 from jobferry.runtime import supervise
 from jobferry.runtime.backoff import Backoff, Failures
@@ -30,6 +33,7 @@ from jobferry.workers.caretaker import Load
 from jobferry.workers.link import Link
 from jobferry.workers.mirrors import MirrorHead, says_nothing
 from jobferry.workers.registry import Workers
+from jobferry.workers.roster import Turn
 from jobferry.workers.source import STRICT, Rules
 
 MOST_SLOW = 1000
@@ -50,6 +54,9 @@ class Options:
 
     dispatcher: str
     claims: Claims
+    kinds: Sequence[Adapter]
+    """Those that it knows how to bring to workers."""
+
     requests: int = 8
     passes: int = 64
     tells_all_placements: bool = False
@@ -62,7 +69,7 @@ class Options:
 
 
 class Dispatcher:
-    """Brings every delegated Job to a worker, and its status back."""
+    """Brings every delegated workload to a worker, and its status back."""
 
     def __init__(
         self,
@@ -76,16 +83,16 @@ class Dispatcher:
         self._hub = hub
         self._clock = hub.clock
         self._is_acting = False
-        self._doors: dict[str, object] = {}
-        self._faces: dict[str, object] = {}
         self.meters = meters or Meters(hub.clock)
-        self._queue = WorkQueue[Key](hub.clock)
-        self.jobs = follow_jobs(hub, options.claims)
-        self.jobs.listen(self._on_job)
+        self._queue = WorkQueue[WorkloadKey](hub.clock)
+        self.workloads = Workloads(hub, options.kinds)
+        self.following = Following(hub, self.workloads, self._on_kind)
+        self.workloads.listen(self._on_workload)
         decoded = Decoded()
         self._admitting = Admitting(hub.clock, self._queue.add, decoded)
         self.workers = Workers(
             hub,
+            options.kinds,
             origin=options.origin,
             dispatcher=options.dispatcher,
             requests=options.requests,
@@ -109,7 +116,7 @@ class Dispatcher:
             claims=options.claims,
             clock=hub.clock,
             hub=hub.hearing,
-            jobs=self.jobs,
+            workloads=self.workloads,
             queues=self.queues,
             workers=self.workers,
             holders=Holders(),
@@ -125,7 +132,7 @@ class Dispatcher:
     def _actor(self, options: Options, record: Tell, is_leading: Callable[[], bool]) -> Actor:
         return Actor(
             self._hub,
-            self.jobs.absorb,
+            self.workloads,
             self.workers,
             options.requests,
             record,
@@ -133,7 +140,7 @@ class Dispatcher:
             tells_all_placements=options.tells_all_placements,
         )
 
-    def _looping(self, reconciler: Reconciler, passes: int) -> Loop[Key]:
+    def _looping(self, reconciler: Reconciler, passes: int) -> Loop[WorkloadKey]:
         return Loop(
             "dispatch",
             reconciler.reconcile,
@@ -150,12 +157,15 @@ class Dispatcher:
         )
         async with supervise.tasks("dispatcher", clock=self._clock) as tasks:
             tasks.start("hub", self._listen_to_hub)
-            tasks.start("hub jobs", self.jobs.run)
+            tasks.start("kinds of the hub", self.following.run)
+            tasks.start("placements", self.workloads.placements.objects.run)
             tasks.start("queues", self.queues.objects.run)
             tasks.start("priority classes", self._priorities.run)
             tasks.start("workers", self.workers.run)
-            for informer in (self.jobs, self.queues.objects, self.workers.objects):
+            placements = self.workloads.placements.objects
+            for informer in (placements, self.queues.objects, self.workers.objects):
                 await informer.synced.wait()
+            await self.following.settled.wait()
             await self._priorities.settled.wait()
             await lead(self._act)
 
@@ -184,16 +194,29 @@ class Dispatcher:
 
     # Observing
 
-    def _on_job(self, change: Change[JobHead]) -> None:
-        self._admitting.note_job(change)
+    def _on_workload(self, key: WorkloadKey, change: Change[WorkloadHead]) -> None:
+        item = change.after
+        placed = self.workloads.placed(key.kind, item) if item is not None else None
+        worker = placed.shards[0].worker if placed else None
+        kind = self.workloads.adapters[key.kind]
+        self._admitting.note_workload(key, item, worker, kind)
         if not self._is_acting:
             return
-        self._queue.add(change.item.key)
-        if change.before is not None and change.after is None:
-            self._views.memory.bury(change.item.key, change.before.uid)
+        self._queue.add(key)
+        if change.before is not None and item is None:
+            self._views.memory.bury(key, change.before.uid)
         elif _is_edited(change):
-            self._views.memory.reconsider(change.item.key)
-        self.meters.see(change)
+            self._views.memory.reconsider(key)
+        self.meters.see(key, change, is_placed=placed is not None)
+
+    def _on_kind(self, kind: str) -> None:
+        """See to what is on workers of a kind that is followed from now on: its workloads may have gone meanwhile."""
+        if not self._is_acting:
+            return
+        for link in self.workers.links():
+            for key, _ in link.connection.mirrors if link.connection else ():
+                if key.kind == kind:
+                    self._queue.add(key)
 
     def _on_queue(self, change: Change[QueueHead]) -> None:
         if self._is_acting and is_news(change):
@@ -201,97 +224,82 @@ class Dispatcher:
             if self.queues.concerns_finished(change):
                 self._queue_all_mirrors()
 
-    def _on_mirror(self, worker: str, change: Change[MirrorHead]) -> None:
-        self._views.holders.note(worker, change)
+    def _on_mirror(self, worker: str, key: WorkloadKey, change: Change[MirrorHead]) -> None:
+        self._views.holders.note(worker, key, change)
         if not self._is_acting or says_nothing(change):
             return
-        if change.before is None and self._views.is_settled(worker, change.item):
+        if change.before is None and self._views.is_settled(worker, key, change.item.head):
             return  # its worker has told of all of them, as it does when it is back
-        key = change.item.head.workload
         # People wait for an end; what happens on the way there may pile up and be told in one.
-        has_ended = change.after is not None and change.after.head.status.has_ended
+        has_ended = change.after is not None and change.after.head.has_ended
         self._queue.add(key, priority=int(has_ended))
         self.meters.reporting.start(key)
 
-    def _on_worker(self, name: str) -> None:
+    def _on_worker(self, turn: Turn) -> None:
         """Queue all that has to do with a worker; what may go there has its turn when a pass says so."""
+        name = turn.name
         self.meters.placements.add(name, by=0)
-        is_as_before = self._is_as_before(name)
-        forgiven = set() if is_as_before else self._views.memory.refused.forgive(name)
-        seen = self.workers.views().get(name)
-        self._admitting.note_worker(name, seen)
+        forgiven = set() if turn.is_silence else self._views.memory.refused.forgive(name)
+        self._admitting.note_worker(name, turn.after.view if turn.after else None)
         if not self._is_acting:
             return
         self._queue_mirrors(self.workers.link(name))
         for worker in {name, *self._lost()}:
-            for item in self.jobs.by("worker", worker):
-                self._queue.add(item.key)
-        for item in self._wanderers():
-            self._queue.add(item.key)
+            for key in self.workloads.on(worker):
+                self._queue.add(key)
+        for key in self._wanderers():
+            self._queue.add(key)
         # Who is in line knows which workers may take it, as long as that is for the same reasons.
-        is_other = self._is_other(name)
-        for item in self.jobs.by("worker", NOWHERE):
-            if is_other or not self._admitting.waits(item.key):
-                self._queue.add(item.key)
-        for item in self.jobs if forgiven else ():
-            if item.key.namespace in forgiven:
-                self._queue.add(item.key)
-
-    def _is_as_before(self, name: str) -> bool:
-        """Tell whether a worker has done no more than fall silent or be heard again: it refuses what it refused."""
-        item, seen = self.workers.objects.get(Key("", name)), self.workers.views().get(name)
-        known = self._faces.pop(name, None)
-        if item is not None and seen is not None:
-            head, heard = item.head, replace(seen, is_up=True, silent_since=None)
-            self._faces[name] = dict(head.metadata.labels), head.spec.namespaces.create, heard
-        return known is not None and known == self._faces.get(name)
-
-    def _is_other(self, name: str) -> bool:
-        """Tell whether others may go to a worker than before, whether it has room or not."""
-        item, seen = self.workers.objects.get(Key("", name)), self.workers.views().get(name)
-        known = self._doors.pop(name, None)
-        if item is not None and seen is not None:
-            self._doors[name] = dict(item.head.metadata.labels), seen.bounds, seen.watched
-        return known != self._doors.get(name)
+        for key in self.workloads.on(NOWHERE):
+            if turn.is_for_others or not self._admitting.waits(key):
+                self._queue.add(key)
+        for key, _ in self.workloads if forgiven else ():
+            if key.namespace in forgiven:
+                self._queue.add(key)
 
     def _lost(self) -> list[str]:
         """Return the workers that are out of reach: what happens to theirs depends on the others, too."""
         return [each.name for each in self.workers.views().values() if not each.is_up]
 
-    def _wanderers(self) -> list[Item[JobHead]]:
-        """Return the Jobs that run nowhere because workers refused them, wherever they were placed."""
+    def _wanderers(self) -> list[WorkloadKey]:
+        """Return the workloads that run nowhere because workers refused them, wherever they were placed."""
         views = self._views
-        found = (self.jobs.get(key) for key in views.memory.refused_ones())
-        return [item for item in found if item is not None and not views.holders.of(item.key)]
+        return [
+            key
+            for key in views.memory.refused_ones()
+            if self.workloads.get(key) is not None and not views.holders.of(key)
+        ]
 
     def _queue_unfinished(self) -> None:
-        """Queue all Jobs but those that have ended: of these, at most their mirrors are to be seen to."""
-        for item in self.jobs:
-            if not (item.head.status.has_ended and self._views.claims.has(item.head)):
-                self._queue.add(item.key)
+        """Queue all workloads but those that have ended: of these, at most their mirrors are to be seen to."""
+        for key, item in self.workloads:
+            if not (item.head.has_ended and self.workloads.has(key.kind, item.head)):
+                self._queue.add(key)
 
     def _queue_all_mirrors(self) -> None:
         for link in self.workers.links():
             self._queue_mirrors(link)
 
     def _load(self, worker: str) -> Load:
-        """Count the unfinished Jobs of a worker, and those that are in namespaces out of sight there."""
-        seen, active = self.workers.views().get(worker), self.jobs.count("worker", worker)
-        if seen is None or seen.watched is None:
+        """Count the unfinished workloads of a worker, and those that are out of sight there."""
+        active = self.workloads.count(worker)
+        sight = self.workers.watched(worker)
+        is_whole = sight is None or self.workloads.followed <= sight.keys()
+        if sight is None or (is_whole and all(each is None for each in sight.values())):
             return Load(active)
-        placed = self.jobs.by("worker", worker)
-        return Load(active, sum(not seen.shows(item.key.namespace) for item in placed))
+        shows = self.workers.shows
+        return Load(active, sum(not shows(worker, key) for key in self.workloads.on(worker)))
 
     def _queue_mirrors(self, link: Link | None) -> None:
-        """See to what is on a worker: nobody else will, if its Job went or moved while we were away."""
+        """See to what is on a worker: nobody else will, if its workload went or moved while we were away."""
         if link is None or link.connection is None:
             return
-        for mirror in link.connection.mirrors:
-            if not self._views.is_settled(link.name, mirror):
-                self._queue.add(mirror.head.workload)
+        for key, mirror in link.connection.mirrors:
+            if not self._views.is_settled(link.name, key, mirror.head):
+                self._queue.add(key)
 
 
-def _is_edited(change: Change[JobHead]) -> bool:
-    """Tell whether somebody changed the spec of a Job."""
+def _is_edited(change: Change[WorkloadHead]) -> bool:
+    """Tell whether somebody changed the spec of a workload."""
     generations = {each.head.metadata.generation for each in change if each is not None}
     return len(generations) > 1

@@ -1,11 +1,13 @@
 """All workers: a link for each Worker object on the hub, live."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from jobferry import log
 from jobferry.clock import Seconds
 from jobferry.core import marks, view
+from jobferry.core.key import WorkloadKey
+from jobferry.kinds.adapter import Adapter
 from jobferry.kube.cache import Change
 from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client, Reach
@@ -22,7 +24,7 @@ from jobferry.workers.caretaker import COUNT_EVERY, Caretaker, Load
 from jobferry.workers.link import Common, Link
 from jobferry.workers.mirrors import MirrorHead
 from jobferry.workers.resource import WORKERS, Spec, WorkerHead
-from jobferry.workers.roster import Roster
+from jobferry.workers.roster import Roster, Turn, Watched
 from jobferry.workers.source import Rules
 
 AT_A_TIME = 8
@@ -40,6 +42,7 @@ class Workers:
     def __init__(
         self,
         hub: Client,
+        kinds: Sequence[Adapter],
         *,
         origin: str,
         dispatcher: str,
@@ -51,8 +54,8 @@ class Workers:
         load: Callable[[str], Load],
         tell: Tell,
         may_write: Callable[[], bool],
-        on_mirror: Callable[[str, Change[MirrorHead]], None],
-        on_change: Callable[[str], None],
+        on_mirror: Callable[[str, WorkloadKey, Change[MirrorHead]], None],
+        on_change: Callable[[Turn], None],
     ) -> None:
         self.objects = Informer(hub, Scope(resource=WORKERS), WorkerHead)
         self.objects.listen(self._note_object)
@@ -64,11 +67,12 @@ class Workers:
         self._links: dict[str, tuple[Link, supervise.Child]] = {}
         self._followed: set[str] = set()
         self._tasks: supervise.Supervisor | None = None
-        self._roster = Roster(self._note_view)
+        self._roster = Roster()
         self._on_change = on_change
         selector = partial(marks.selector, origin, dispatcher)
         self._common = Common(
             hub=hub,
+            kinds=kinds,
             selector=selector,
             requests=requests,
             rules=rules,
@@ -115,8 +119,24 @@ class Workers:
         return [link for link, _ in self._links.values()]
 
     def views(self) -> Mapping[str, view.Worker]:
-        """Return every worker as placement sees it: the same mapping until one of them changes."""
+        """Return every worker as placement sees it for any workload: the same mapping until one of them changes."""
         return self._roster.views
+
+    def views_of(self, kind: str) -> Mapping[str, view.Worker]:
+        """Return every worker as placement sees it for workloads of a kind."""
+        return self._roster.of_kind(kind)
+
+    def watched(self, name: str) -> Watched:
+        """Return what is seen on a worker: by kind, the namespaces."""
+        return self._roster.watched(name)
+
+    def shows(self, name: str, workload: WorkloadKey) -> bool:
+        """Tell whether we see what is on a worker of the kind and in the namespace of a workload."""
+        watched = self._roster.watched(name)
+        if watched is None or workload.kind not in watched:
+            return watched is None
+        namespaces = watched[workload.kind]
+        return namespaces is None or workload.namespace in namespaces
 
     # Observing
 
@@ -129,7 +149,7 @@ class Workers:
 
     def _warn_of_none(self) -> None:
         if not len(self.objects):
-            _log.warning("There is no Worker: Jobs wait until there is one")
+            _log.warning("There is no Worker: workloads wait until there is one")
 
     def _note_state(self, name: str) -> None:
         self._update_roster()
@@ -137,14 +157,14 @@ class Workers:
 
     def _update_roster(self) -> None:
         states = {link.name: link.state for link in self.links()}
-        self._roster.update(self.objects, states, self._clock.now())
+        for turn in self._roster.update(self.objects, states, self._clock.now()):
+            self._on_change(turn)
+            self._queue.add(
+                turn.name
+            )  # what others do may be told on it, such as a twin that goes
 
-    def _note_view(self, name: str) -> None:
-        self._on_change(name)
-        self._queue.add(name)  # what others do may be told on it, such as a twin that goes
-
-    def _note_mirror(self, name: str, change: Change[MirrorHead]) -> None:
-        self._on_mirror(name, change)
+    def _note_mirror(self, name: str, key: WorkloadKey, change: Change[MirrorHead]) -> None:
+        self._on_mirror(name, key, change)
         seen = self._roster.views.get(name)
         is_awaited = seen is not None and seen.is_being_removed and change.after is None
         self._queue.add_after(name, 0.0 if is_awaited else COUNT_EVERY)

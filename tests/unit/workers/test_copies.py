@@ -5,16 +5,20 @@ from typing import Any
 
 import pytest
 
+from jobferry.kinds.adapter import Context
+from jobferry.kinds.job.delegated import DelegatedJob
 from jobferry.kube import errors
 from jobferry.kube.client import Client
 from jobferry.kube.in_process import InProcessTransport
 from jobferry.kube.items import Key
+from jobferry.kube.resources import JOBS
 from jobferry.runtime import supervise
 from jobferry.testing.clock import ManualClock, settle
 from jobferry.workers import copies
 from jobferry.workers.copies import Copy
 from tests.unit.kube.collection import Collection
 
+JOB = DelegatedJob(Context(frozenset()))
 REFUSED = (403, "Forbidden")
 
 
@@ -32,7 +36,7 @@ class Spaces:
     def copy(self, *only: str) -> Copy:
         transport = InProcessTransport(self, self.clock)
         client = Client(transport, name="east", clock=self.clock, random=Random(0))
-        return Copy(client, "", only)
+        return Copy(client, JOB, "", only)
 
     @asynccontextmanager
     async def following(self, copy: Copy) -> AsyncIterator[None]:
@@ -48,8 +52,8 @@ def spaces() -> Spaces:
 
 
 def test_all_is_one_scope_and_some_namespaces_have_one_each() -> None:
-    assert [scope.namespace for scope in copies.scopes("x=y", ())] == [None]
-    assert [scope.namespace for scope in copies.scopes("x=y", ("a", "b"))] == ["a", "b"]
+    assert [scope.namespace for scope in copies.scopes(JOBS, "x=y", ())] == [None]
+    assert [scope.namespace for scope in copies.scopes(JOBS, "x=y", ("a", "b"))] == ["a", "b"]
 
 
 @pytest.mark.parametrize("only", [(), ("a", "b")])

@@ -37,6 +37,10 @@ class JobKind:
         """Name the PriorityClass of a Job's pods; empty: the one of those that name none."""
         return hub["spec"]["template"]["spec"].get("priorityClassName") or ""
 
+    def refusal(self, hub: Obj) -> str | None:
+        """Take every Job."""
+        return None
+
     def is_suspended(self, hub: Obj) -> bool:
         """Tell whether its user wants it not to run."""
         return bool(hub["spec"].get("suspend"))
