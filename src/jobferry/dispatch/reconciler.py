@@ -13,6 +13,7 @@ from jobferry.core.steps import (
     CreateMirror,
     DeleteMirror,
     EditMirror,
+    Into,
     Notice,
     ReadHub,
     ReadMirror,
@@ -117,7 +118,7 @@ class Reconciler:
                 await self._place(kind, known, view, step)
             case Store():
                 await self._actor.store(kind, _there(view.hub), step)
-                known.is_live = True
+                known.is_live |= step.into is Into.STATUS
             case WriteStatus():
                 with self._meters.reporting.stopping(known.key):
                     await self._actor.write_status(kind, _there(view.hub), step)
@@ -137,7 +138,8 @@ class Reconciler:
         if step.placement.attempt > records.last_attempt(kind, hub, view.record):
             self._views.memory.note_placed(key, step.placement)
         self._meters.place([shard.worker for shard in step.placement.shards])
-        known.is_live = True
+        # What is in an object of ours tells nothing about the workload itself: that may be gone by now.
+        known.is_live |= step.into is Into.STATUS
 
     async def _is_part(self, key: WorkloadKey) -> bool:
         """Tell whether what made a workload is ours after all: the news of it may come later than that of its part."""
