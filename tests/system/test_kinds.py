@@ -12,19 +12,16 @@ import pytest
 
 from jobferry.core.marks import ATTEMPT
 from jobferry.core.placement_object import RESOURCE as PLACEMENTS
-from jobferry.dispatch import manifests
 from jobferry.kinds.adapter import Adapter
 from jobferry.kinds.custom import CustomKind
 from jobferry.kinds.table import Row
 from jobferry.kube import errors
 from jobferry.kube.client import Client
-from jobferry.kube.resources import CRDS
 from jobferry.objects import Obj, merge_patch
-from tests.system.fleet import IS_REAL, RESOURCES
-from tests.system.jobs import NORTH_FIRST, SOON, Holds, holds, is_there, ready
+from tests.system.jobs import NORTH_FIRST, SOON, Holds, is_there, ready
+from tests.system.kinds import define, rights, undefine
 from tests.system.lab import Lab
 from tests.system.world import named, until_none, until_one
-from tests.workloads import crds
 from tests.workloads.examples import ADAPTERS, CUSTOM, DECLARED, EXAMPLES
 from tests.workloads.lives import ENDS, LIVES, condition
 
@@ -118,15 +115,12 @@ class Stage:
 @pytest.fixture
 async def lab(lab: Lab) -> AsyncIterator[Lab]:
     """One whose dispatchers have the rights that all kinds need."""
-    kinds = [ADAPTERS[name].resource for name in CUSTOM]
-    for client in (lab.world.hub, *lab.world.workers.values()):
-        for each in ("hub", "worker"):
-            for obj in manifests.objects(each, kinds=kinds):
-                with suppress(errors.AlreadyExists):
-                    await client.create(RESOURCES[obj["kind"]], obj)
-    yield lab
-    for name in CUSTOM:
-        await clear(lab, ADAPTERS[name])
+    async with rights(lab, *CUSTOM):
+        yield lab
+        for name in CUSTOM:
+            await clear(lab, ADAPTERS[name])
+        for client in (lab.world.hub, *lab.world.workers.values()):
+            await undefine(client, *CUSTOM)
 
 
 async def serve(lab: Lab, name: str) -> Stage:
@@ -135,16 +129,6 @@ async def serve(lab: Lab, name: str) -> Stage:
         await define(client, name)
     await lab.add_workers()
     return Stage(lab, ADAPTERS[name])
-
-
-async def define(client: Client, name: str) -> None:
-    """Install the CRD of a kind: its real one on real clusters."""
-    full = str(ADAPTERS[name].resource)
-    every = crds.real() if IS_REAL else crds.smallest()
-    [crd] = [each for each in every if each["metadata"]["name"] == full]
-    with suppress(errors.AlreadyExists):
-        await client.create(CRDS, crd)
-    await until_one(client, named(CRDS, full), holds("Established"))
 
 
 async def clear(lab: Lab, kind: Adapter) -> None:

@@ -1,4 +1,4 @@
-"""Workloads of other kinds than Jobs travel as Jobs do."""
+"""What the shell of the dispatcher does about other kinds than Jobs: follows them, counts them as ours or not, lets them go."""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
@@ -12,8 +12,6 @@ from jobferry.objects import Obj
 from jobferry.objects.times import timestamp
 from tests.system.fleet import DISPATCHER
 from tests.system.jobs import (
-    NORTH_FIRST,
-    SOON,
     complete,
     condition,
     is_there,
@@ -25,7 +23,6 @@ from tests.system.kinds import (
     JOB_SET,
     SIMULATION,
     STOPPED,
-    Trial,
     define,
     rights,
     rights_to_delete,
@@ -52,8 +49,8 @@ async def stage(lab: Lab) -> AsyncIterator[Lab]:
     async with AsyncExitStack() as stack:
         for client in clients:
             for kind in kinds:
-                stack.push_async_callback(undefine, client, kind)
                 await define(client, kind)
+            stack.push_async_callback(undefine, client, *kinds)
         await stack.enter_async_context(rights(lab, *kinds))
         await lab.add_workers()
         await stack.enter_async_context(lab.dispatcher(custom_kinds=tuple(DECLARED)))
@@ -80,15 +77,6 @@ def done_now(lab: Lab) -> Obj:
     end = condition({"status": LIVES[SIMULATION][-1]}, "Done")
     now = timestamp(lab.fleet.clock.now())
     return {"phase": "Over", "conditions": [{**end, "lastTransitionTime": now}]}
-
-
-async def placed_north(lab: Lab, kind: str, policy: Obj = NORTH_FIRST) -> Trial:
-    """Create a workload that goes to the worker north, and see it there."""
-    queue = await lab.world.queue("north-first", **policy)
-    found = trial(lab, kind, queue=queue)
-    await found.submit()
-    await found.on("north")
-    return found
 
 
 @BOTH
@@ -146,39 +134,6 @@ async def test_an_edit_is_forwarded(stage: Lab, kind: str) -> None:
     await found.edit({"metadata": {"labels": {"team": "a"}}})
 
     await found.on(worker, lambda obj: obj["metadata"]["labels"].get("team") == "a")
-
-
-@BOTH
-async def test_work_leaves_a_drained_worker_once_it_has_stopped(stage: Lab, kind: str) -> None:
-    found = await placed_north(stage, kind)
-    await found.play("north", LIVES[kind][1])
-
-    await stage.edit_worker("north", drain="MoveAway")
-    await found.on("north", lambda obj: obj["spec"].get(SUSPEND[kind]) is True)
-    await found.play("north", STOPPED[kind])
-
-    assert await found.where(attempt=2) == "south"
-    mirror = await found.on("south")
-    assert not mirror["spec"].get(SUSPEND[kind])
-    await found.gone_from("north")
-    await found.play("south", LIVES[kind][-1])
-    await found.until(found.ended())
-
-
-@BOTH
-async def test_work_of_a_lost_worker_moves_and_is_removed_when_it_is_back(
-    stage: Lab, kind: str
-) -> None:
-    found = await placed_north(stage, kind, SOON)
-    await found.play("north", LIVES[kind][1])
-
-    await stage.proxies["north"].cut()
-    assert await found.where(attempt=2) == "south"
-    await found.on("south")
-    await stage.proxies["north"].mend()
-
-    await found.gone_from("north")
-    await found.on("south")
 
 
 async def test_the_time_of_what_has_ended_is_over_on_the_hub_too(stage: Lab) -> None:
