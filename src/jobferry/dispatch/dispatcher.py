@@ -223,7 +223,7 @@ class Dispatcher:
         if not self._is_acting:
             return
         self._look_at_mirrors(self.workers.link(name))
-        for worker in {name, *self._lost()}:
+        for worker in dict.fromkeys((name, *self._lost())):
             for item in self.jobs.by("worker", worker):
                 self._queue.add(item.key)
         for item in self._wanderers():

@@ -58,15 +58,15 @@ class Holders:
     """Which workers have, or had, a mirror of a workload: few of many."""
 
     def __init__(self) -> None:
-        self._workers: dict[Key, set[str]] = {}
+        self._workers: dict[Key, dict[str, None]] = {}  # in the order in which they were seen
 
     def note(self, worker: str, change: Change[MirrorHead]) -> None:
         """Take note that a mirror came, changed or went."""
         key = change.item.head.workload
         if change.after is not None:
-            self._workers.setdefault(key, set()).add(worker)
+            self._workers.setdefault(key, {})[worker] = None
         elif key in self._workers:
-            self._workers[key].discard(worker)
+            self._workers[key].pop(worker, None)
             if not self._workers[key]:
                 del self._workers[key]
 
