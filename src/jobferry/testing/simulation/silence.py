@@ -15,7 +15,6 @@ LISTEN: Seconds = 15.0
 
 async def listen(world: World) -> list[str]:
     """Listen for a while, and return what dispatchers sent that nothing called for."""
-    await sleep(world.clock, REST)
     found: list[str] = []
     gone: set[str] = set()
 
@@ -28,8 +27,9 @@ async def listen(world: World) -> list[str]:
         if cluster.name == "hub" and change.entry.key.startswith(truth.JOBS_AT):
             gone.update((change.entry.key.rpartition("/")[2], "/workers/"))
 
-    world.network.on_request.append(note)
     world.followers.append(note_change)
+    await sleep(world.clock, REST)
+    world.network.on_request.append(note)
     await sleep(world.clock, LISTEN)
     world.network.on_request.remove(note)
     world.followers.remove(note_change)
