@@ -156,14 +156,10 @@ class NoHotLoop:
         what = f"{exchange}{' (watch)' if exchange.is_watch else ''}"
         times = self._times.setdefault(what, deque(maxlen=self.MOST))
         now = self._world.clock.monotonic()
-        if len(times) == self.MOST and now - times[0] < self.WITHIN and _counts(exchange):
+        if len(times) == self.MOST and now - times[0] < self.WITHIN:
             self._complain(f"{what}: {self.MOST} times in {now - times[0]:.1f} s")
             times.clear()
         times.append(now)
-
-
-def _counts(exchange: Exchange) -> bool:
-    return "/leases/" not in exchange.path
 
 
 class NoCrash:
