@@ -88,6 +88,7 @@ class Dispatcher:
         self.workloads = Workloads(hub, options.kinds)
         self.following = Following(hub, self.workloads, self._on_kind)
         self.workloads.listen(self._on_workload)
+        self.workloads.listen_to_load(self._on_load)
         decoded = Decoded()
         self._admitting = Admitting(hub.clock, self._queue.add, decoded)
         self.workers = Workers(
@@ -209,6 +210,10 @@ class Dispatcher:
             self._views.memory.reconsider(key)
         self.meters.see(key, change, is_placed=placed is not None)
 
+    def _on_load(self, worker: str) -> None:
+        if self._is_acting:
+            self.workers.count_soon(worker)
+
     def _on_kind(self, kind: str) -> None:
         """See to what is on workers of a kind that is followed from now on: its workloads may have gone meanwhile."""
         if not self._is_acting:
@@ -244,7 +249,7 @@ class Dispatcher:
         if not self._is_acting:
             return
         self._queue_mirrors(self.workers.link(name))
-        for worker in {name, *self._lost()}:
+        for worker in dict.fromkeys((name, *self._lost())):
             for key in self.workloads.on(worker):
                 self._queue.add(key)
         for key in self._wanderers():
