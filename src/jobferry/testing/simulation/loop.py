@@ -6,7 +6,7 @@ No thread and no socket: whatever runs on it runs in the same order each time.
 import asyncio
 import itertools
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Generator
 from concurrent.futures import Executor
 from contextvars import Context
 from math import ceil
@@ -63,7 +63,6 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self._clock_resolution = 0.5 / TICKS
         self._selector = self
         self._ready: deque[asyncio.Handle]
-        self.set_task_factory(self._new_task)
 
     def time(self) -> Seconds:
         """Return the virtual time."""
@@ -114,10 +113,16 @@ class VirtualLoop(asyncio.BaseEventLoop):
         """Refuse: threads have a time of their own, which nobody can repeat."""
         raise RuntimeError(f"a simulation has no threads, not even for {func!r}")
 
-    def _new_task(
-        self, loop: asyncio.AbstractEventLoop, coro: Coroutine[Any, Any, T], **options: Any
+    def create_task(
+        self,
+        coro: Generator[Any, None, T] | Coroutine[Any, Any, T],
+        *,
+        name: object = None,
+        context: Context | None = None,
     ) -> asyncio.Task[T]:
-        return _Task(coro, loop=loop, number=next(self._numbers), **options)
+        """Make a task that is known by its number."""
+        number = next(self._numbers)
+        return _Task(coro, loop=self, name=name, context=context, number=number)
 
     def _process_events(self, event_list: list[Any]) -> None:
         """Nothing ever comes from outside."""

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from jobferry.clock import Clock, Seconds, sleep, timeout
 from jobferry.kube import errors
 from jobferry.kube.access import ANONYMOUS, Identity, Server
+from jobferry.kube.hearing import REFUSALS
 from jobferry.kube.in_process import App, InProcessTransport
 from jobferry.kube.wire import Answer, Request, Stream, Transport
 from jobferry.localkube.apiserver.identity.user import MASTERS, User
@@ -21,6 +22,9 @@ from jobferry.localkube.apiserver.serving.app import IN_PROCESS
 from jobferry.testing.simulation.clocks import SimulatedClock
 
 ADMIN = "admin"
+PEOPLE = "user"
+"""The process of all who are no dispatchers."""
+
 PASS = "Bearer sim:"  # noqa: S105 (guards nothing)
 """There is no TLS to tell who calls: here a token does, by name."""
 
@@ -185,8 +189,14 @@ class Network:
         self.observers: list[Observer] = []
         """Told of each answer of a server, when it gives it."""
 
+        self.on_request: list[Callable[[Exchange], None]] = []
+        """Told of each request of a dispatcher, when it is sent."""
+
+        self.heard: dict[tuple[str, str], Seconds] = {}
+        """When who last heard of which cluster, other than that it will not have them."""
+
         self.meddler = meddler
-        self.streams: dict[_Stream, None] = {}
+        self.streams: dict[WireStream, None] = {}
         self._seed = seed
         self._numbers: dict[str, int] = {}
         self._under_way: dict[asyncio.Task[Any], None] = {}
@@ -203,7 +213,10 @@ class Network:
         """Number a request."""
         name = f"{who.name} {gate.name} {request.method} {request.target.partition('?')[0]}"
         number = self._numbers[name] = self._numbers.get(name, 0) + 1
-        return Exchange(who, gate, request, number)
+        exchange = Exchange(who, gate, request, number)
+        for tell in self.on_request if who.name != PEOPLE else ():
+            tell(exchange)
+        return exchange
 
     async def travel(self, exchange: Exchange, part: int) -> None:
         """Let a message take its time, which is the same in each history in which it is sent."""
@@ -251,6 +264,10 @@ class Wire:
         except TimeoutError as error:
             raise errors.Timeout(f"no answer within {within:g} s") from error
         await self._who.runs()
+        if answer.code not in REFUSALS:
+            self._network.heard[self._who.name, exchange.gate.name] = (
+                self._network.clock.monotonic()
+            )
         return answer
 
     @asynccontextmanager
@@ -271,7 +288,7 @@ class Wire:
             return
         inner, sent = gate.transport(request, network.clock)
         async with inner.stream(sent, within=within) as found:
-            stream = _Stream(network, exchange, found)
+            stream = WireStream(network, exchange, found)
             network.streams[stream] = None
             gate.note(found)
             for observe in network.observers:
@@ -368,7 +385,7 @@ class _Said:
         """It is over already."""
 
 
-class _Stream:
+class WireStream:
     """A watch, which may be late, end early, or hang."""
 
     def __init__(self, network: Network, exchange: Exchange, inner: Stream) -> None:
@@ -405,9 +422,18 @@ class _Stream:
         await self._network.travel(self.exchange, self._parts)
         return data
 
+    def is_of(self, who: str, cluster: str, what: str) -> bool:
+        """Tell whose watch it is, of which cluster, and whether of this."""
+        known = self.exchange
+        return (known.who.name, known.gate.name) == (who, cluster) and what in known.path
+
     def stall(self) -> None:
         """Let nothing pass."""
         self._flows.clear()
+
+    def drop(self) -> None:
+        """Break the connection."""
+        self.fail(errors.Unreachable("the connection was lost"))
 
     def go_on(self) -> None:
         """Let pass what has waited."""

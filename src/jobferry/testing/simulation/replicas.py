@@ -1,5 +1,6 @@
 """The dispatchers of a simulation: each starts with nothing but what the clusters hold."""
 
+from collections.abc import Callable
 from random import Random
 
 from jobferry import app
@@ -30,8 +31,8 @@ class Replica:
         self.name = name
         self.settings = SETTINGS
         self.process = Process(name)
-        self.crashes: list[str] = []
-        """What it ended by that nothing but a bug explains."""
+        self.on_crash: Callable[[Exception], None] = lambda _: None
+        """Told what it ended by that nothing but a bug explains."""
 
         self._network = network
         self._tasks = tasks
@@ -71,7 +72,7 @@ class Replica:
                 self._journal.say(f"{self.name} ends: {error}")
             except Exception as error:  # noqa: BLE001 (whatever it is, it is what is looked for)
                 self._journal.say(f"{self.name} crashes: {error!r}")
-                self.crashes.append(repr(error))
+                self.on_crash(error)
             await sleep(process.clock, RESTART)
 
     async def _dispatch(self, process: Process) -> None:
