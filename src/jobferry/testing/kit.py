@@ -228,7 +228,7 @@ class Fleet:
 
     def kill_dispatcher(self, number: int = 1) -> None:
         """End a dispatcher as by SIGKILL."""
-        self._world.replicas[number - 1].kill()
+        self._world.replicas[f"d{number}"].kill()
 
     def start_dispatcher(self, number: int = 1) -> None:
         """Start a dispatcher again that was killed."""
@@ -301,7 +301,7 @@ class Fleet:
     async def _live(self) -> None:
         async with supervise.tasks("fleet", clock=self._clock) as self._tasks:
             self._world = World(self._seed, **self._size, tasks=self._tasks)
-            for replica in self._world.replicas:
+            for replica in self._world.replicas.values():
                 replica.settings = self._settings
             await self._world.start()
             self._ready.set()
@@ -309,7 +309,7 @@ class Fleet:
         await self._world.network.close()
 
     async def _start(self, number: int) -> None:
-        self._world.replicas[number - 1].start()
+        self._world.replicas[f"d{number}"].start()
 
 
 async def _now(clock: SimulatedClock) -> datetime:

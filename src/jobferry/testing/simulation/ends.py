@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from jobferry.core import placement
+from jobferry.core import marks, placement
 from jobferry.localkube.runner.simulated import RUN_SECONDS
 from jobferry.objects import Obj, conditions
 from jobferry.testing.simulation import shapes, truth
@@ -18,6 +18,8 @@ def every_job_has_its_end(world: World) -> Iterator[str]:
         if job["spec"].get("suspend") or _cannot_run(job):
             continue
         end, wanted = truth.finish(job), shapes.ending(job)
+        if end is None and shapes.is_endless(job):
+            continue
         status = job.get("status") or {}
         if end is None:
             yield f"{truth.address(job)} has not ended: {_brief(status)}"
@@ -56,6 +58,15 @@ def every_mirror_has_its_job(world: World) -> Iterator[str]:
             yield f"{mirror} runs, though its Job has ended"
 
 
+def nothing_is_left_behind(world: World) -> Iterator[str]:
+    """Of what we have made on workers nothing is left but mirrors, unless others have changed it."""
+    for name in world.workers:
+        for job in truth.objects(world.clusters[name], truth.JOBS_AT):
+            is_ours = job["metadata"]["uid"] in world.made and not _is_tampered(world, job)
+            if is_ours and marks.read(job) is None:
+                yield f"{truth.address(job)} on {name} has lost our marks"
+
+
 def nothing_is_going(world: World) -> Iterator[str]:
     """What was deleted is gone."""
     for job in truth.claimed(world):
@@ -85,6 +96,7 @@ RULES: tuple[Callable[[World], Iterator[str]], ...] = (
     every_job_has_its_end,
     suspended_jobs_rest,
     every_mirror_has_its_job,
+    nothing_is_left_behind,
     nothing_is_going,
     workers_are_counted,
 )

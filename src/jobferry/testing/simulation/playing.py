@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from jobferry.clock import Seconds, sleep
 from jobferry.errors import Error
 from jobferry.runtime import supervise
-from jobferry.testing.simulation import ends, loop, prepared, silence, steps
+from jobferry.testing.simulation import ends, loop, prepared, promises, silence, steps
 from jobferry.testing.simulation.calming import calm_down
 from jobferry.testing.simulation.clocks import SimulatedClock
 from jobferry.testing.simulation.events import Event, History
@@ -72,6 +72,7 @@ async def _play(history: History, outcome: Outcome) -> None:
             outcome.problems.append(what)
 
         steps.watch(world, complain)
+        steps.watch(world, complain, promises.RULES)
         outcome.lines = world.journal.lines
         try:
             await world.start()

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from jobferry.clock import Seconds
 from jobferry.localkube.runner.simulated import EXIT_CODE, RUN_SECONDS
 from jobferry.objects import Obj
 
@@ -41,6 +42,16 @@ class Ending:
     reason: str
     succeeded: int
     failed: int
+
+
+ENDLESS: Seconds = 1000.0
+"""So long runs what nobody lives to see the end of, unless others end it."""
+
+
+def is_endless(job: Obj) -> bool:
+    """Tell whether a Job runs for longer than any history."""
+    notes = job["spec"]["template"]["metadata"]["annotations"]
+    return float(notes[RUN_SECONDS]) >= ENDLESS
 
 
 def ending(job: Obj) -> Ending:

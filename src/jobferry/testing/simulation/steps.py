@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import orjson
@@ -64,10 +65,9 @@ def _steps_back(old: Obj, new: Obj) -> list[str]:
             found.append(f"{counter} went from {was.get(counter)} to {now.get(counter)}")
     if (ended := truth.finish(old)) and truth.finish(new) != ended:
         found.append(f"it had ended: {ended}, and now {truth.finish(new)}")
-    if placement.last_attempt(old) > placement.last_attempt(new):
-        found.append(
-            f"attempt {placement.last_attempt(old)} became {placement.last_attempt(new)}"
-        )
+    attempt, then = placement.last_attempt(new), placement.last_attempt(old)
+    if attempt and then > attempt:  # none at all: somebody took the record away
+        found.append(f"attempt {then} became {attempt}")
     return found
 
 
@@ -76,7 +76,7 @@ class OnlyOurs:
 
     def __init__(self, world: World, complain: Complain) -> None:
         self._complain = complain
-        self._made: set[str] = set()
+        self._made = world.made
 
     def on_answer(self, exchange: Exchange, request: Request, answer: Answer) -> None:
         """Look at what we write to Jobs."""
@@ -182,16 +182,20 @@ RULES: tuple[Any, ...] = (
 )
 
 
-def watch(world: World, complain: Complain) -> None:
-    """Have all rules looked after."""
-    for make in RULES:
-        rule = make(world, complain)
+def watch(world: World, complain: Complain, rules: tuple[Any, ...] = RULES) -> None:
+    """Have rules looked after; what breaks one is told by its name."""
+    for make in rules:
+        rule = make(world, partial(_name, make.__name__, complain))
         if on_answer := getattr(rule, "on_answer", None):
             world.network.observers.append(_of_dispatchers(world, on_answer))
         if on_change := getattr(rule, "on_change", None):
             world.followers.append(on_change)
         if on_request := getattr(rule, "on_request", None):
             world.network.on_request.append(on_request)
+
+
+def _name(rule: str, complain: Complain, what: str) -> None:
+    complain(f"{rule}: {what}")
 
 
 def _of_dispatchers(world: World, tell: Callable[..., None]) -> Callable[..., None]:

@@ -34,7 +34,7 @@ def _shape(dice: Dice) -> dict[str, Any]:
         "backoffLimit": dice.one(0, 1, 2),
     }
     match dice.one(
-        "plain", "plain", "plain", "indexed", "failing", "late", "suspended", "short"
+        "plain", "plain", "plain", "indexed", "failing", "late", "suspended", "short", "endless"
     ):
         case "indexed":
             shape["completionMode"] = "Indexed"
@@ -42,6 +42,8 @@ def _shape(dice: Dice) -> dict[str, Any]:
             shape |= {"exits": 1, "completions": 1, "parallelism": 1, "runs": dice.one(0, 2)}
         case "late":
             shape |= {"runs": 40, "activeDeadlineSeconds": dice.one(5, 15)}
+        case "endless":
+            shape |= {"runs": shapes.ENDLESS, "completions": 1, "parallelism": 1}
         case "suspended":
             shape["suspend"] = True
         case "short":
@@ -146,6 +148,20 @@ async def _finish(world: World, namespace: str, name: str, how: str) -> None:
                 "ready": 0,
                 "terminating": 0,
             },
+        }
+        await hub.patch(JOBS, name, body, namespace=namespace, subresource="status")
+
+
+@USERS.add("lose-record", 0.6, lambda d: d.job())
+async def _lose_record(world: World, namespace: str, name: str) -> None:
+    """Take out of the status of a Job where it was placed, as a controller with too many rights might."""
+    async with world.client("hub") as hub:
+        job = await hub.get(JOBS, name, namespace)
+        listed = (job.get("status") or {}).get("conditions") or []
+        kept = [each for each in listed if each["type"] != placement.CONDITION]
+        body = {
+            "metadata": {"resourceVersion": job["metadata"]["resourceVersion"]},
+            "status": {"conditions": kept},
         }
         await hub.patch(JOBS, name, body, namespace=namespace, subresource="status")
 
@@ -302,6 +318,7 @@ def _changes(dice: Dice) -> Args:
         {"worker_lost_after": 12.0},
         {"placed_events": "all"},
         {"managed_by": ["jobferry.io/dispatcher", "example.com/other"]},
+        {"managed_by": ["example.com/other"], "dispatcher": shapes.MANAGER},
     )
     return {"who": dice.dispatcher(), "changes": changes, "seconds": dice.seconds(0.5, 5)}
 
