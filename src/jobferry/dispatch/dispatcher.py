@@ -7,7 +7,7 @@ from jobferry.clock import Seconds
 from jobferry.dispatch.act import Actor
 from jobferry.dispatch.admitting import Admitting
 from jobferry.dispatch.claims import Claims, follow_jobs
-from jobferry.dispatch.jobs import NOWHERE, JobHead
+from jobferry.dispatch.jobs import NOWHERE, JobHead, concerned
 from jobferry.dispatch.memory import Memory
 from jobferry.dispatch.meters import Meters
 from jobferry.dispatch.priorities import Priorities
@@ -188,6 +188,8 @@ class Dispatcher:
         if not self._is_acting:
             return
         self._queue.add(change.item.key)
+        for worker in concerned(change):
+            self.workers.count_soon(worker)
         if change.before is not None and change.after is None:
             self._views.memory.bury(change.item.key, change.before.uid)
         elif _is_edited(change):

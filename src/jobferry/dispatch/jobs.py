@@ -7,6 +7,7 @@ import msgspec
 from jobferry.core import placement
 from jobferry.core.placement import Placement
 from jobferry.kinds.job.progress import Condition, JobProgress
+from jobferry.kube.cache import Change
 from jobferry.kube.items import Head, Item
 
 NOWHERE = ""
@@ -62,3 +63,11 @@ def workers_of(item: Item[JobHead]) -> Iterable[str]:
     if item.head.is_over:
         return ()
     return item.head.workers or (NOWHERE,)
+
+
+def concerned(change: Change[JobHead]) -> list[str]:
+    """Name the workers that have more to do, or less, since a Job changed."""
+    before, after = ([*workers_of(each)] if each else [] for each in change)
+    if before == after:
+        return []
+    return [name for name in dict.fromkeys((*before, *after)) if name != NOWHERE]

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 
 from jobferry.core import marks, placement
-from jobferry.localkube.runner.simulated import RUN_SECONDS
 from jobferry.objects import Obj, conditions
 from jobferry.testing.simulation import shapes, truth
 from jobferry.testing.simulation.world import World
@@ -47,7 +46,7 @@ def every_mirror_has_its_job(world: World) -> Iterator[str]:
     jobs = {job["metadata"]["uid"]: job for job in truth.claimed(world)}
     for mirror in truth.mirrors(world):
         job = jobs.get(mirror.marks.hub_uid)
-        placed = placement.read(job) if job else None
+        placed = placement.vouched(job) if job else None
         if job is None:
             yield f"{mirror}: its Job is gone"
         elif placed is None:
@@ -108,7 +107,7 @@ def problems(world: World) -> list[str]:
 
 
 def _is_active_on(job: Obj, worker: str) -> bool:
-    placed = placement.read(job)
+    placed = placement.vouched(job)
     is_over = truth.finish(job) is not None or job["metadata"].get("deletionTimestamp")
     return placed is not None and not is_over and placed.shards[0].worker == worker
 
@@ -121,7 +120,8 @@ def _cannot_run(job: Obj) -> bool:
     """Tell whether no node has room for its pods, or it may have none at a time."""
     container = job["spec"]["template"]["spec"]["containers"][0]
     asked = container.get("resources", {}).get("requests", {}).get("cpu", "")
-    return job["spec"].get("parallelism") == 0 or len(asked) > 5
+    cannot = job["spec"].get("parallelism") == 0 or len(asked) > 5
+    return cannot and "activeDeadlineSeconds" not in job["spec"]
 
 
 def _brief(status: Obj) -> str:

@@ -390,37 +390,46 @@ class WireStream:
 
     def __init__(self, network: Network, exchange: Exchange, inner: Stream) -> None:
         self.exchange = exchange
-        self.code, self.headers, self.fail = inner.code, inner.headers, inner.fail
+        self.code, self.headers = inner.code, inner.headers
         self._network = network
         self._inner = inner
         self._parts = 1
         self._flows = asyncio.Event()
         self._flows.set()
-        self._last: bytes | None = None
+        self._reading: asyncio.Timeout | None = None
+        self._error: errors.Unreachable | None = None
+        self._last: list[bytes] = []
 
     async def read(self) -> bytes:
         """Wait for more."""
-        data = await self._next()
+        try:
+            async with asyncio.timeout(0 if self._error else None) as self._reading:
+                data = await self._inner.read()
+                await self._arrive()
+                return data
+        except (TimeoutError, errors.Unreachable) as error:
+            if self._last:
+                return self._last.pop()
+            raise self._error or error from None
+        finally:
+            self._reading = None
+
+    async def _arrive(self) -> None:
+        """Let a part take its time, and wait for whoever stands still."""
         gate, who = self.exchange.gate, self.exchange.who
+        self._parts += 1
+        await self._network.travel(self.exchange, self._parts)
         while gate.is_frozen or not (self._flows.is_set() and who.is_awake):
             await gate.flows()
             await self._flows.wait()
             await who.runs()
         await who.runs()
-        if self._last is not None:
-            data, self._last = self._last, b""
-        return data
 
-    async def _next(self) -> bytes:
-        try:
-            data = await self._inner.read()
-        except errors.Unreachable:
-            if self._last is None:
-                raise
-            return b""
-        self._parts += 1
-        await self._network.travel(self.exchange, self._parts)
-        return data
+    def fail(self, error: errors.Unreachable) -> None:
+        """Raise `error` at the reader, whatever it waits for."""
+        self._error = self._error or error
+        if self._reading is not None:
+            self._reading.reschedule(0)
 
     def is_of(self, who: str, cluster: str, what: str) -> bool:
         """Tell whose watch it is, of which cluster, and whether of this."""
@@ -431,15 +440,15 @@ class WireStream:
         """Let nothing pass."""
         self._flows.clear()
 
-    def drop(self) -> None:
-        """Break the connection."""
-        self.fail(errors.Unreachable("the connection was lost"))
-
     def go_on(self) -> None:
         """Let pass what has waited."""
         self._flows.set()
 
+    def drop(self) -> None:
+        """Break the connection."""
+        self.fail(errors.Unreachable("the connection was lost"))
+
     def end_with(self, data: bytes) -> None:
         """Say this, if anything, and end."""
-        self._last = data
-        self.fail(errors.Unreachable("the watch has ended"))
+        self._last = [b"", data] if data else [b""]
+        self.drop()

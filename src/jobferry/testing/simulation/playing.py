@@ -108,12 +108,17 @@ def _one(world: World, event: Event) -> supervise.Run:
 
 
 async def _settle(world: World, outcome: Outcome) -> None:
-    """Wait until all is well, and then see that it is quiet."""
+    """Wait until all is well, and then see that it is quiet, and still well."""
+    await _until_well(world, outcome)
+    if not outcome.problems:
+        outcome.problems += await silence.listen(world)
+        await _until_well(world, outcome)
+
+
+async def _until_well(world: World, outcome: Outcome) -> None:
     until = world.clock.monotonic() + SETTLE
     while found := ends.problems(world):
         if world.clock.monotonic() > until or outcome.problems:
             outcome.problems += found
             return
         await sleep(world.clock, LOOK)
-    outcome.problems += await silence.listen(world)
-    outcome.problems += ends.problems(world)
