@@ -72,7 +72,9 @@ def _swapped(owner: Any, name: str, value: Any) -> Iterator[None]:
 # What is known
 
 
-@_bug("The answers to our own writes do not go into the cache: it waits for the watch.", watch=16)
+@_bug(
+    "The answers to our own writes do not go into the cache: it waits for the watch.", watch=16
+)
 def own_writes_unseen() -> Iterator[None]:
     def ignore(*_: object) -> None:
         """Learn nothing."""

@@ -1,8 +1,8 @@
 """Plants each bug, plays histories until one of them finds it, and writes a table of that.
 
-    python -m tests.simulation.teeth                    all bugs, on all cores; ends with the table
-    python -m tests.simulation.teeth lost-at-once ...   some of them
-    python -m tests.simulation.teeth --write            all of them, and the table into docs/simulation.md
+python -m tests.simulation.teeth                    all bugs, on all cores; ends with the table
+python -m tests.simulation.teeth lost-at-once ...   some of them
+python -m tests.simulation.teeth --write            all of them, and the table into docs/simulation.md
 """
 
 import argparse

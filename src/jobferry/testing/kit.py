@@ -159,7 +159,7 @@ class Fleet:
     ) -> None:
         with self._runner:
             self._over.set()
-            self._runner.run(_result(self._life))
+            self._runner.run(_end(self._life))
         if error is None:
             self._check()
 
@@ -172,9 +172,10 @@ class Fleet:
 
     def run(self, main: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine to its end, while all else goes on; raises what became of your controllers."""
-        result = self._runner.run(main)
-        self._check()
-        return result
+        try:
+            return self._runner.run(main)
+        finally:
+            self._check()
 
     def run_for(self, seconds: Seconds) -> None:
         """Let so much time pass."""
@@ -284,8 +285,11 @@ class Fleet:
         return self._world.clusters[cluster.name].gate.is_open
 
     def _check(self) -> None:
+        """Raise what a controller failed with, or the fleet itself: whatever else went wrong follows from that."""
         if self._failures:
             raise self._failures.pop(0)
+        if self._life.done():
+            self._life.result()
 
     # Its life
 
@@ -316,8 +320,8 @@ async def _now(clock: SimulatedClock) -> datetime:
     return clock.now()
 
 
-async def _result(task: "asyncio.Task[T]") -> T:
-    return await task
+async def _end(task: "asyncio.Task[None]") -> None:
+    await asyncio.wait((task,))
 
 
 def _jobs(cluster: Cluster) -> list[str]:
