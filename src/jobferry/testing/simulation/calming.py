@@ -1,14 +1,15 @@
 """The end of all trouble: whoever broke or wrote something mends it, so that every Job can end."""
 
 from contextlib import suppress
+from functools import partial
 
 from jobferry.clock import sleep
+from jobferry.core import marks
+from jobferry.core.marks import Standing
 from jobferry.kube import errors
 from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client
 from jobferry.kube.resources import JOBS
-from jobferry.core import marks
-from jobferry.core.marks import Standing
 from jobferry.objects import Obj
 from jobferry.testing.simulation import truth
 from jobferry.testing.simulation.replicas import SETTINGS
@@ -60,24 +61,21 @@ async def _mend_worker(world: World, hub: Client, name: str) -> None:
 async def _tidy(world: World, client: Client) -> None:
     """Let those who put Jobs of their own in the way of mirrors, or stopped or held mirrors, undo it."""
     for job in (await client.list(Scope(resource=JOBS))).items:
-        meta = job["metadata"]
-        if HELD in meta.get("finalizers", ()):
-            await world.let_go(client, meta["namespace"], meta["name"])
-        found = marks.read(job)
-        if (
-            meta["uid"] in world.made
-            and (meta["namespace"], meta["name"]) not in world.tampered
-        ):
-            continue  # whatever it is like, it is for those who made it to see to it
-        if found is None or found.judge(job).standing is not Standing.CURRENT:
-            await world.insist(
-                lambda: client.delete(JOBS, meta["name"], meta["namespace"], uid=meta["uid"])
-            )
-        elif (meta["namespace"], meta["name"]) in world.tampered:
-            patch = {"spec": {"suspend": _is_suspended(world, meta)}}
-            await world.insist(
-                lambda: client.patch(JOBS, meta["name"], patch, namespace=meta["namespace"])
-            )
+        await world.insist(partial(_undo, world, client, job))
+
+
+async def _undo(world: World, client: Client, job: Obj) -> None:
+    meta, found = job["metadata"], marks.read(job)
+    namespace, name = meta["namespace"], meta["name"]
+    if HELD in meta.get("finalizers", ()):
+        await world.let_go(client, namespace, name)
+    if meta["uid"] in world.made and (namespace, name) not in world.tampered:
+        return  # whatever it is like, it is for those who made it to see to it
+    if found is None or found.judge(job).standing is not Standing.CURRENT:
+        await client.delete(JOBS, name, namespace, uid=meta["uid"])
+    elif (namespace, name) in world.tampered:
+        patch = {"spec": {"suspend": _is_suspended(world, meta)}}
+        await client.patch(JOBS, name, patch, namespace=namespace)
 
 
 def _is_suspended(world: World, meta: Obj) -> bool:

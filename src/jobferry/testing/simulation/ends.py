@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from jobferry.core import marks, placement
 from jobferry.objects import Obj, conditions
 from jobferry.testing.simulation import shapes, truth
+from jobferry.testing.simulation.problems import Problem
 from jobferry.testing.simulation.world import World
 
 
@@ -101,9 +102,9 @@ RULES: tuple[Callable[[World], Iterator[str]], ...] = (
 )
 
 
-def problems(world: World) -> list[str]:
+def problems(world: World) -> list[Problem]:
     """Return what does not hold (yet)."""
-    return [f"{rule.__name__}: {what}" for rule in RULES for what in rule(world)]
+    return [Problem(rule.__name__, what) for rule in RULES for what in rule(world)]
 
 
 def _is_active_on(job: Obj, worker: str) -> bool:

@@ -4,8 +4,9 @@ import orjson
 
 from jobferry.clock import Seconds
 from jobferry.kube.calls import PatchKind
-from jobferry.kube.resources import JOBS, NAMESPACES, Resource
-from jobferry.testing.simulation import prepared
+from jobferry.kube.resources import JOBS, NAMESPACES
+from jobferry.objects.resource import Resource
+from jobferry.testing.simulation import prepared, truth
 from jobferry.testing.simulation.actions import Args, Dice, Table
 from jobferry.testing.simulation.meddling import Trap
 from jobferry.testing.simulation.world import HELD, World
@@ -148,7 +149,7 @@ def _watch(dice: Dice) -> Args:
         "who": dice.dispatcher(),
         "cluster": dice.cluster(),
         "what": dice.one("", "jobs", "jobs", "workers", "queues", "leases"),
-        "how": dice.one("end", "drop", "stall", "stall", "strand", "expire"),
+        "how": dice.one("end", "drop", "stall", "stall", "strand", "expire", "lapse"),
         "seconds": dice.one(dice.seconds(0.1, 4), dice.seconds(4, 30)),
     }
 
@@ -168,9 +169,11 @@ async def _trouble_watches(
             stream.end_with(_EXPIRED)
         else:
             stream.stall()
-    if how == "stall":
+    if how in ("stall", "lapse"):
         await world.lasting(seconds)
         for stream in met:
+            # What was to be told meanwhile comes late, or never: it is too old by now.
+            stream.end_with(_EXPIRED) if how == "lapse" else None
             stream.go_on()
 
 
@@ -190,6 +193,36 @@ _EXPIRED = (
     )
     + b"\n"
 )
+
+
+def _coup_of(dice: Dice) -> Args:
+    return {
+        "cluster": dice.one("", "", "hub"),
+        "before": dice.seconds(0.5, 12),
+        "after": dice.seconds(2, 12),
+    }
+
+
+@FAULTS.add("coup", 1, _coup_of)
+async def _coup(world: World, cluster: str, before: Seconds, after: Seconds) -> None:
+    """Let watches of Jobs be late for all dispatchers but the one that leads, and then kill that one."""
+    leader = truth.leader(world)
+    met = [
+        stream
+        for who in world.replicas
+        if who != leader
+        for name in ((cluster,) if cluster else world.clusters)
+        for stream in world.network.streams
+        if stream.is_of(who, name, "jobs")
+    ]
+    for stream in met:
+        stream.stall()
+    await world.lasting(before)
+    if leader in world.replicas and not world.calm.is_set():
+        world.kill(leader, after)
+    await world.lasting(after)
+    for stream in met:
+        stream.go_on()
 
 
 def _revoked(dice: Dice) -> Args:

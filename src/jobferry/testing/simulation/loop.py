@@ -5,7 +5,6 @@ No thread and no socket: whatever runs on it runs in the same order each time.
 
 import asyncio
 import itertools
-from collections import deque
 from collections.abc import Callable, Coroutine, Generator
 from concurrent.futures import Executor
 from contextvars import Context
@@ -62,7 +61,6 @@ class VirtualLoop(asyncio.BaseEventLoop):
         # What BaseEventLoop asks of those who derive from it, though it says so nowhere.
         self._clock_resolution = 0.5 / TICKS
         self._selector = self
-        self._ready: deque[asyncio.Handle]
 
     def time(self) -> Seconds:
         """Return the virtual time."""
@@ -100,7 +98,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         else:
             self._turns += 1
             if self._turns > MOST_TURNS:
-                raise Spinning(f"{MOST_TURNS} turns without any time passing: {[*self._ready]}")
+                raise Spinning(f"{MOST_TURNS} turns without any time passing")
         return []
 
     def create_future(self) -> asyncio.Future[Any]:

@@ -66,13 +66,18 @@ class Trap:
         return self.method in ("", method)
 
 
+OnKill = Callable[[str], None]
+OnPause = Callable[[str, Seconds], None]
+OnHit = Callable[[Trap, Exchange], None]
+
+
 class Meddling:
     """The traps that are laid; `on_kill` and `on_pause` are told whom they hit."""
 
     def __init__(self, clock: Clock) -> None:
-        self.on_kill: Callable[[str], None] = lambda _: None
-        self.on_pause: Callable[[str, Seconds], None] = lambda *_: None
-        self.on_hit: Callable[[Trap, Exchange], None] = lambda *_: None
+        self.on_kill: OnKill = lambda _: None
+        self.on_pause: OnPause = lambda *_: None
+        self.on_hit: OnHit = lambda *_: None
         self._clock = clock
         self._traps: list[Trap] = []
         self._parted: dict[tuple[str, str], str] = {}

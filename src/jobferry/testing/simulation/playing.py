@@ -1,5 +1,6 @@
 """Plays a history to its end, and tells what broke."""
 
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 
 from jobferry.clock import Seconds, sleep
@@ -10,6 +11,8 @@ from jobferry.testing.simulation.calming import calm_down
 from jobferry.testing.simulation.clocks import SimulatedClock
 from jobferry.testing.simulation.events import Event, History
 from jobferry.testing.simulation.faults import FAULTS
+from jobferry.testing.simulation.problems import Problem
+from jobferry.testing.simulation.timeline import logged
 from jobferry.testing.simulation.users import USERS
 from jobferry.testing.simulation.world import World
 
@@ -32,7 +35,7 @@ class Outcome:
     """What came of a history."""
 
     history: History
-    problems: list[str] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
     """What broke; empty: all is well."""
 
     digest: str = ""
@@ -46,20 +49,21 @@ class Outcome:
     """What happened, for people."""
 
 
-def play(history: History) -> Outcome:
+def play(history: History, *, with_log: bool = False) -> Outcome:
     """Play a history, in a time of its own."""
     prepared.contents("hub")
     outcome = Outcome(history)
     try:
-        loop.run(_play(history, outcome))
+        loop.run(_play(history, outcome, with_log=with_log))
     except (loop.Spinning, loop.Stuck) as error:
-        outcome.problems.append(str(error))
+        outcome.problems.append(Problem(type(error).__name__, str(error)))
     return outcome
 
 
-async def _play(history: History, outcome: Outcome) -> None:
+async def _play(history: History, outcome: Outcome, *, with_log: bool) -> None:
     clock = SimulatedClock()
-    async with supervise.tasks("simulation", clock=clock) as tasks:
+    async with AsyncExitStack() as stack:
+        tasks = await stack.enter_async_context(supervise.tasks("simulation", clock=clock))
         world = World(
             history.seed,
             workers=history.workers,
@@ -67,13 +71,15 @@ async def _play(history: History, outcome: Outcome) -> None:
             tasks=tasks,
         )
 
-        def complain(what: str) -> None:
-            world.journal.say(f"BROKEN: {what}")
-            outcome.problems.append(what)
+        def complain(problem: Problem) -> None:
+            world.journal.say(f"BROKEN {problem}")
+            outcome.problems.append(problem)
 
         steps.watch(world, complain)
         steps.watch(world, complain, promises.RULES)
         outcome.lines = world.journal.lines
+        if with_log:
+            stack.enter_context(logged(world.journal))
         try:
             await world.start()
             await sleep(clock, READY)

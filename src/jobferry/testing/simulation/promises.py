@@ -10,8 +10,10 @@ from jobferry.core.marks import Marks
 from jobferry.core.view import are_most
 from jobferry.kinds.job.status import count, is_indexed
 from jobferry.kube.wire import Answer, Request
+from jobferry.localkube.apiserver.storage.entry import Change
 from jobferry.objects import Obj
 from jobferry.testing.simulation import truth
+from jobferry.testing.simulation.clusters import SimulatedCluster
 from jobferry.testing.simulation.network import Exchange
 from jobferry.testing.simulation.steps import TAKEN, Complain
 from jobferry.testing.simulation.world import World
@@ -104,9 +106,9 @@ class MostLostIsUs:
         if before is None or before.attempt >= now.attempt:
             return
         worker, unheard = before.shards[0].worker, self._unheard(exchange.who.name)
-        if worker in unheard and are_most(len(unheard), len(self._workers())):
-            if self._is_there(worker, before):
-                self._complain(f"{exchange}: moves from {worker}, though {unheard} are silent")
+        is_us = worker in unheard and are_most(len(unheard), len(self._workers()))
+        if is_us and self._is_there(worker, before):
+            self._complain(f"{exchange}: moves from {worker}, though {unheard} are silent")
 
     def _workers(self) -> list[str]:
         found = truth.objects(self._world.clusters["hub"], truth.WORKERS_AT)
@@ -125,7 +127,43 @@ class MostLostIsUs:
         )
 
 
-RULES: tuple[Any, ...] = (WantedIsKept, EarnedIsKept, MostLostIsUs)
+class NoneForTheDead:
+    """No mirror is made for a Job that was over, or gone, well before that was sent."""
+
+    MARGIN: Seconds = 10.0
+    """It may end after it was read, while a request waits for its turn."""
+
+    def __init__(self, world: World, complain: Complain) -> None:
+        self._world = world
+        self._complain = complain
+        self._over: dict[str, Seconds] = {}
+        self._sent: dict[int, Seconds] = {}
+
+    def on_change(self, cluster: SimulatedCluster, change: Change) -> None:
+        """Take note of when Jobs of the hub end or go."""
+        if cluster.name == "hub" and change.entry.key.startswith(truth.JOBS_AT):
+            found = change.previous if change.deleted else change.entry
+            job = found.object if found else {"metadata": {"uid": ""}}
+            if change.deleted or truth.finish(job):
+                self._over.setdefault(job["metadata"]["uid"], self._world.clock.monotonic())
+
+    def on_request(self, exchange: Exchange) -> None:
+        """Take note of when a mirror is sent."""
+        if exchange.gate.name != "hub" and exchange.request.method == "POST":
+            self._sent[id(exchange)] = self._world.clock.monotonic()
+
+    def on_answer(self, exchange: Exchange, request: Request, answer: Answer) -> None:
+        """Look whom a mirror is for."""
+        sent = self._sent.pop(id(exchange), None)
+        if sent is None or answer.code not in TAKEN or not exchange.path.endswith("/jobs"):
+            return
+        known = marks.read(orjson.loads(answer.body))
+        over = self._over.get(known.hub_uid, sent) if known else sent
+        if sent - over > self.MARGIN and "hub" not in self._world.restored:
+            self._complain(f"{exchange}: its Job was over {sent - over:.1f} s before")
+
+
+RULES: tuple[Any, ...] = (WantedIsKept, EarnedIsKept, MostLostIsUs, NoneForTheDead)
 
 
 def _job(world: World, uid: str) -> Obj | None:

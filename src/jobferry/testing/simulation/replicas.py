@@ -22,6 +22,9 @@ RESTART: Seconds = 1.0
 """One that ended by itself is started again, as a pod is."""
 
 
+OnCrash = Callable[[Exception], None]
+
+
 class Replica:
     """One of the copies of a dispatcher, through all its lives."""
 
@@ -31,7 +34,7 @@ class Replica:
         self.name = name
         self.settings = SETTINGS
         self.process = Process(name)
-        self.on_crash: Callable[[Exception], None] = lambda _: None
+        self.on_crash: OnCrash = lambda _: None
         """Told what it ended by that nothing but a bug explains."""
 
         self._network = network

@@ -5,6 +5,7 @@ from jobferry.localkube.apiserver.storage.entry import Change
 from jobferry.testing.simulation import truth
 from jobferry.testing.simulation.clusters import SimulatedCluster
 from jobferry.testing.simulation.network import Exchange
+from jobferry.testing.simulation.problems import Problem
 from jobferry.testing.simulation.world import World
 
 REST: Seconds = 12.0
@@ -13,14 +14,14 @@ REST: Seconds = 12.0
 LISTEN: Seconds = 15.0
 
 
-async def listen(world: World) -> list[str]:
+async def listen(world: World) -> list[Problem]:
     """Listen for a while, and return what dispatchers sent that nothing called for."""
-    found: list[str] = []
+    found: list[Problem] = []
     gone: set[str] = set()
 
     def note(exchange: Exchange) -> None:
         if not _is_sign_of_life(exchange) and not any(each in exchange.path for each in gone):
-            found.append(f"all is idle, and yet: {exchange}")
+            found.append(Problem("idle_is_silent", f"{exchange}"))
 
     def note_change(cluster: SimulatedCluster, change: Change) -> None:
         # Jobs with a time to live go also when all is idle; that is seen to, and counted on their Workers.

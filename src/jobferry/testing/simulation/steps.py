@@ -12,10 +12,10 @@ from jobferry.core import marks, placement
 from jobferry.kube.wire import Answer, Request
 from jobferry.localkube.apiserver.storage.entry import Change
 from jobferry.objects import Obj
-from jobferry.objects.indexes import IndexSet
 from jobferry.testing.simulation import truth
 from jobferry.testing.simulation.clusters import SimulatedCluster
 from jobferry.testing.simulation.network import Exchange
+from jobferry.testing.simulation.problems import Problem
 from jobferry.testing.simulation.shapes import MANAGER
 from jobferry.testing.simulation.world import World
 
@@ -59,10 +59,11 @@ class NothingGoesBack:
 
 def _steps_back(old: Obj, new: Obj) -> list[str]:
     was, now = old.get("status") or {}, new.get("status") or {}
-    found = []
-    for counter in ("succeeded", "failed"):
-        if (was.get(counter) or 0) > (now.get(counter) or 0):
-            found.append(f"{counter} went from {was.get(counter)} to {now.get(counter)}")
+    found = [
+        f"{counter} went from {was.get(counter)} to {now.get(counter)}"
+        for counter in ("succeeded", "failed")
+        if (was.get(counter) or 0) > (now.get(counter) or 0)
+    ]
     if (ended := truth.finish(old)) and truth.finish(new) != ended:
         found.append(f"it had ended: {ended}, and now {truth.finish(new)}")
     attempt, then = placement.last_attempt(new), placement.last_attempt(old)
@@ -182,10 +183,12 @@ RULES: tuple[Any, ...] = (
 )
 
 
-def watch(world: World, complain: Complain, rules: tuple[Any, ...] = RULES) -> None:
-    """Have rules looked after; what breaks one is told by its name."""
+def watch(
+    world: World, complain: Callable[[Problem], None], rules: tuple[Any, ...] = RULES
+) -> None:
+    """Have rules looked after."""
     for make in rules:
-        rule = make(world, partial(_name, make.__name__, complain))
+        rule = make(world, partial(_complain, complain, make.__name__))
         if on_answer := getattr(rule, "on_answer", None):
             world.network.observers.append(_of_dispatchers(world, on_answer))
         if on_change := getattr(rule, "on_change", None):
@@ -194,8 +197,8 @@ def watch(world: World, complain: Complain, rules: tuple[Any, ...] = RULES) -> N
             world.network.on_request.append(on_request)
 
 
-def _name(rule: str, complain: Complain, what: str) -> None:
-    complain(f"{rule}: {what}")
+def _complain(complain: Callable[[Problem], None], rule: str, what: str) -> None:
+    complain(Problem(rule, what))
 
 
 def _of_dispatchers(world: World, tell: Callable[..., None]) -> Callable[..., None]:

@@ -1,8 +1,7 @@
 """What people do: to their own Jobs, to Queues and Workers, and to what is not theirs."""
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 
@@ -10,10 +9,9 @@ from jobferry.clock import Seconds
 from jobferry.core import marks, placement
 from jobferry.dispatch.queues import LABEL, QUEUES
 from jobferry.kube.calls import PatchKind
-from jobferry.kube.client import Client
 from jobferry.kube.resources import JOBS
 from jobferry.objects import Obj
-from jobferry.testing.simulation import shapes
+from jobferry.testing.simulation import shapes, truth
 from jobferry.testing.simulation.actions import Args, Dice, Table
 from jobferry.testing.simulation.replicas import SETTINGS
 from jobferry.testing.simulation.world import World, worker
@@ -22,6 +20,8 @@ from jobferry.workers.resource import WORKERS
 USERS = Table()
 
 HUGE = "1e1500"
+
+Propagation = Literal["Background", "Foreground", "Orphan"]
 
 
 def _shape(dice: Dice) -> dict[str, Any]:
@@ -113,7 +113,7 @@ USERS.add("forge", 1.5, _forged)(_edit)
 @USERS.add(
     "delete", 2, lambda d: {**d.job(), "how": d.one("Background", "Foreground", "Orphan")}
 )
-async def _delete(world: World, namespace: str, name: str, how: str) -> None:
+async def _delete(world: World, namespace: str, name: str, how: Propagation) -> None:
     """Delete a Job."""
     async with world.client("hub") as hub:
         await hub.delete(JOBS, name, namespace, propagation=how)
@@ -132,6 +132,8 @@ async def _finish(world: World, namespace: str, name: str, how: str) -> None:
     """Write the end of a Job into its status, as some controller might."""
     async with world.client("hub") as hub:
         job = await hub.get(JOBS, name, namespace)
+        if truth.finish(job):
+            return
         status = job.get("status") or {}
         ends = [
             {"type": kind, "status": "True", "reason": "Stopped", "message": "by hand"}
@@ -176,7 +178,7 @@ async def _on_worker(world: World, on: str, namespace: str, name: str, patch: Ob
 
 
 def _tampering(dice: Dice) -> Args:
-    patch: Mapping[str, Any] = dice.one(
+    patch: Obj = dice.one(
         {"spec": {"suspend": True}},
         {"spec": {"suspend": False}},
         {"spec": {"parallelism": 1}},
@@ -199,7 +201,9 @@ def _removal(dice: Dice) -> Args:
 
 
 @USERS.add("remove-mirror", 1.5, _removal)
-async def _remove_mirror(world: World, on: str, namespace: str, name: str, how: str) -> None:
+async def _remove_mirror(
+    world: World, on: str, namespace: str, name: str, how: Propagation
+) -> None:
     """Delete a mirror behind our back."""
     async with world.client(on) as client:
         world.tampered.add((namespace, name))
@@ -214,6 +218,20 @@ async def _squat(
     own = {**shape, "managedBy": None, "labels": {"owner": "somebody"}}
     async with world.client(on) as client:
         await client.create(JOBS, shapes.job(name, namespace, own))
+
+
+@USERS.add("usurp", 0.7, lambda d: {"on": d.worker(), **d.job(), "is_gone": d.one(True, False)})
+async def _usurp(world: World, on: str, namespace: str, name: str, is_gone: bool) -> None:
+    """Put a Job of one's own in the place of a mirror; at the same moment its Job may be deleted."""
+    async with world.client(on) as client, world.client("hub") as hub:
+        world.tampered.add((namespace, name))
+        found = await client.get(JOBS, name, namespace)
+        await client.delete(
+            JOBS, name, namespace, propagation="Background", uid=found["metadata"]["uid"]
+        )
+        if is_gone:
+            await hub.delete(JOBS, name, namespace, propagation="Background")
+        await client.create(JOBS, shapes.job(name, namespace, {"managedBy": None}))
 
 
 @USERS.add("copy-mirror", 0.7, lambda d: {"on": d.worker(), **d.job()})
@@ -326,6 +344,8 @@ def _changes(dice: Dice) -> Args:
 @USERS.add("settings", 1, _changes)
 async def _settings(world: World, who: str, changes: dict[str, Any], seconds: Seconds) -> None:
     """Restart a dispatcher with other settings."""
-    given = {key: tuple(v) if isinstance(v, list) else v for key, v in changes.items()}
+    given: dict[str, Any] = {
+        key: tuple(v) if isinstance(v, list) else v for key, v in changes.items()
+    }
     world.replicas[who].settings = replace(SETTINGS, **given)
     world.kill(who, seconds)
