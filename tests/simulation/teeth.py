@@ -38,17 +38,15 @@ class Bite(NamedTuple):
     """Of CPU time."""
 
     seed: int = -1
-    problem: str = ""
+    rule: str = ""
+    """The name of the rule that was broken first."""
+
+    what: str = ""
 
     @property
     def bug(self) -> Bug:
         """Which one it is."""
         return BUGS[self.name]
-
-    @property
-    def rule(self) -> str:
-        """The name of the rule that was broken first."""
-        return self.problem.partition(":")[0]
 
 
 def bite(bug: Bug, most: int = MOST) -> Bite:
@@ -58,7 +56,7 @@ def bite(bug: Bug, most: int = MOST) -> Bite:
         outcome = play_with(bug, seed)
         if outcome.problems and not play(outcome.history).problems:
             spent = time.process_time() - began
-            return Bite(bug.name, seed + 1, spent, seed, outcome.problems[0])
+            return Bite(bug.name, seed + 1, spent, seed, *outcome.problems[0])
     return Bite(bug.name, 0, time.process_time() - began)
 
 
@@ -112,7 +110,11 @@ def main() -> int:
     bites = []
     for found in bite_all(given.bugs, given.most, given.jobs):
         bites.append(found)
-        said = f"seed {found.seed}: {found.problem[:150]}" if found.histories else "NOT FOUND"
+        said = (
+            f"seed {found.seed}: {found.rule}: {found.what[:110]}"
+            if found.histories
+            else "NOT FOUND"
+        )
         line = f"{found.name}: {found.histories} in {found.seconds:.0f} s; {said}"
         print(line, flush=True)  # noqa: T201
     if given.write:

@@ -2,11 +2,16 @@
 
 from collections.abc import Callable, Iterator
 
+from jobferry.clock import Seconds
 from jobferry.core import marks, placement
 from jobferry.objects import Obj, conditions
 from jobferry.testing.simulation import shapes, truth
 from jobferry.testing.simulation.problems import Problem
 from jobferry.testing.simulation.world import World
+
+
+LONG: Seconds = 300.0
+"""No history lasts longer."""
 
 
 def every_job_has_its_end(world: World) -> Iterator[str]:
@@ -122,7 +127,7 @@ def _cannot_run(job: Obj) -> bool:
     container = job["spec"]["template"]["spec"]["containers"][0]
     asked = container.get("resources", {}).get("requests", {}).get("cpu", "")
     cannot = job["spec"].get("parallelism") == 0 or len(asked) > 5
-    return cannot and "activeDeadlineSeconds" not in job["spec"]
+    return cannot and job["spec"].get("activeDeadlineSeconds", LONG) >= LONG
 
 
 def _brief(status: Obj) -> str:

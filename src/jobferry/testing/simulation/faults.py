@@ -82,12 +82,31 @@ def _split(dice: Dice) -> Args:
 @FAULTS.add("part", 3, _split)
 async def _part(world: World, who: str, cluster: str, how: str, seconds: Seconds) -> None:
     """Cut the network between a dispatcher and a cluster for a while."""
+    _sever(world, who, cluster, how)
+    await world.lasting(seconds)
+    world.meddling.join(who, cluster)
+
+
+def _sever(world: World, who: str, cluster: str, how: str) -> None:
     world.meddling.part(who, cluster, how)
     for stream in [*world.network.streams]:
         if (stream.exchange.who.name, stream.exchange.gate.name) == (who, cluster):
             stream.stall() if how == "hang" else stream.drop()
+
+
+def _cut(dice: Dice) -> Args:
+    return {"who": dice.dispatcher(), "but": dice.worker(), "seconds": dice.seconds(5, 45)}
+
+
+@FAULTS.add("cut-off", 0.7, _cut)
+async def _cut_off(world: World, who: str, but: str, seconds: Seconds) -> None:
+    """Cut a dispatcher off from all workers but one for a while."""
+    others = [worker for worker in world.workers if worker != but]
+    for worker in others:
+        _sever(world, who, worker, "hang")
     await world.lasting(seconds)
-    world.meddling.join(who, cluster)
+    for worker in others:
+        world.meddling.join(who, worker)
 
 
 def _window(dice: Dice) -> Args:

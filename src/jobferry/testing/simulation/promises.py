@@ -163,7 +163,29 @@ class NoneForTheDead:
             self._complain(f"{exchange}: its Job was over {sent - over:.1f} s before")
 
 
-RULES: tuple[Any, ...] = (WantedIsKept, EarnedIsKept, MostLostIsUs, NoneForTheDead)
+class OnlyLeadersWrite:
+    """Who does not lead sends no write about Jobs: another one does, and knows better."""
+
+    def __init__(self, world: World, complain: Complain) -> None:
+        self._world = world
+        self._complain = complain
+
+    def on_request(self, exchange: Exchange) -> None:
+        """Look who leads, by the Lease."""
+        if exchange.request.method == "GET" or "/jobs" not in exchange.path:
+            return
+        leader = truth.leader(self._world)
+        if leader and leader != exchange.who.name and exchange.who.is_awake:
+            self._complain(f"{exchange}: {leader} leads")
+
+
+RULES: tuple[Any, ...] = (
+    OnlyLeadersWrite,
+    WantedIsKept,
+    EarnedIsKept,
+    MostLostIsUs,
+    NoneForTheDead,
+)
 
 
 def _job(world: World, uid: str) -> Obj | None:

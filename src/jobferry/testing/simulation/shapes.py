@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jobferry.clock import Seconds
-from jobferry.localkube.runner.simulated import EXIT_CODE, RUN_SECONDS
+from jobferry.localkube.runner.simulated import EXIT_CODE, RUN_SECONDS, STOP_SECONDS
 from jobferry.objects import Obj
 
 MANAGER = "jobferry.io/dispatcher"
@@ -16,6 +16,7 @@ def job(name: str, namespace: str, shape: dict[str, Any]) -> Obj:
     notes = {
         RUN_SECONDS: str(given.pop("runs", 3)),
         EXIT_CODE: str(given.pop("exits", 0)),
+        STOP_SECONDS: str(given.pop("stops", 0)),
     }
     container: Obj = {"name": "main", "image": "any"}
     if requests := given.pop("requests", None):

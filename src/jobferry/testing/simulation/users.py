@@ -29,12 +29,22 @@ def _shape(dice: Dice) -> dict[str, Any]:
     completions = dice.one(1, 1, 2, 3, 4)
     shape: dict[str, Any] = {
         "runs": dice.one(0, 1, 3, 8, 15, 25),
+        "stops": dice.one(0, 0, 1, 6),
         "completions": completions,
         "parallelism": dice.one(1, completions),
         "backoffLimit": dice.one(0, 1, 2),
     }
     match dice.one(
-        "plain", "plain", "plain", "indexed", "failing", "late", "suspended", "short", "endless"
+        "plain",
+        "plain",
+        "plain",
+        "indexed",
+        "failing",
+        "late",
+        "suspended",
+        "short",
+        "endless",
+        "timely",
     ):
         case "indexed":
             shape["completionMode"] = "Indexed"
@@ -44,6 +54,8 @@ def _shape(dice: Dice) -> dict[str, Any]:
             shape |= {"runs": 40, "activeDeadlineSeconds": dice.one(5, 15)}
         case "endless":
             shape |= {"runs": shapes.ENDLESS, "completions": 1, "parallelism": 1}
+        case "timely":
+            shape["activeDeadlineSeconds"] = 600
         case "suspended":
             shape["suspend"] = True
         case "short":
