@@ -9,7 +9,6 @@ from jobferry.testing.simulation import shapes, truth
 from jobferry.testing.simulation.problems import Problem
 from jobferry.testing.simulation.world import World
 
-
 LONG: Seconds = 300.0
 """No history lasts longer."""
 
