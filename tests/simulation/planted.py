@@ -16,9 +16,9 @@ from jobferry.dispatch.claims import Claims
 from jobferry.dispatch.dispatcher import Dispatcher
 from jobferry.dispatch.memory import Memory
 from jobferry.dispatch.refusals import Refusals
+from jobferry.kinds.forwarding import Edits
 from jobferry.kinds.job import legal, moving
 from jobferry.kinds.job.adapter import JobKind
-from jobferry.kinds.job.edits import Edits
 from jobferry.kube import leadership
 from jobferry.kube.cache import Cache
 from jobferry.kube.client import Client
@@ -150,9 +150,11 @@ def listener_breaks_informer() -> Iterator[None]:
 def no_resource_version() -> Iterator[None]:
     patch_hub = act.Actor._patch_hub
 
-    async def unguarded(self: act.Actor, hub: Any, patch: Any, priority: act.Priority) -> None:
+    async def unguarded(
+        self: act.Actor, kind: Any, hub: Any, patch: Any, priority: act.Priority
+    ) -> None:
         metadata = {k: v for k, v in patch["metadata"].items() if k != "resourceVersion"}
-        await patch_hub(self, hub, {**patch, "metadata": metadata}, priority)
+        await patch_hub(self, kind, hub, {**patch, "metadata": metadata}, priority)
 
     with _swapped(act.Actor, "_patch_hub", unguarded):
         yield

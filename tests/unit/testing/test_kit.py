@@ -30,6 +30,7 @@ def test_a_job_travels_and_its_end_comes_back(fleet: Fleet, hub: Cluster) -> Non
 
     done = fleet.run_until(lambda: next(filter(is_complete, hub.list(JOBS)), None))
 
+    assert done is not None
     assert done["metadata"]["name"] == "pi"
     assert [each["metadata"]["name"] for each in mirrors(fleet)] == ["pi"]
 
