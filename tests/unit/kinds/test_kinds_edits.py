@@ -306,3 +306,16 @@ def test_a_run_that_is_resumed_changes_nothing_on_its_mirror() -> None:
     assert "status" not in mirror["spec"]
 
     assert ADAPTERS[PIPELINE_RUN].edits(edited(hub, {"status": None}), mirror, "") == NOTHING
+
+
+def test_what_was_refused_is_told_after_the_rest_was_forwarded_too() -> None:
+    hub = example(JOB_SET)
+    mirror = mirror_of(hub)
+    hub = edited(hub, {"suspend": True, "coordinator": {"replicatedJob": "workers"}})
+
+    first = ADAPTERS[JOB_SET].edits(hub, mirror, "")
+    second = ADAPTERS[JOB_SET].edits(hub, patched(mirror, first.patch), "")
+
+    assert second.patch is None
+    assert second.refusals == first.refusals
+    assert len(second.refusals) == 1
