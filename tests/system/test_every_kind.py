@@ -14,7 +14,7 @@ from jobferry.kinds.adapter import Adapter
 from jobferry.kinds.custom import CustomKind
 from jobferry.kinds.table import Row
 from jobferry.objects import Obj
-from tests.system.jobs import NORTH_FIRST
+from tests.system.jobs import NORTH_FIRST, SOON
 from tests.system.kinds import Trial, define, rights, trial, undefine
 from tests.system.lab import Lab
 from tests.system.world import named, until_none, until_one
@@ -141,6 +141,23 @@ async def hold(found: Trial, finalizer: str | None) -> None:
     world, resource = found.lab.world, found.adapter.resource
     patch = {"metadata": {"finalizers": [finalizer] if finalizer else None}}
     await world.workers["north"].patch(resource, found.name, patch, namespace=world.namespace)
+
+
+@pytest.mark.parametrize("name", [JOB_SET, PIPELINE_RUN])
+async def test_one_whose_worker_is_lost_moves_and_what_comes_back_is_deleted(
+    lab: Lab, name: str
+) -> None:
+    async with served(lab, name, **SOON) as found, lab.dispatcher(**settings(name)):
+        await found.submit()
+        await found.on("north")
+        await play(found, "north", LIVES[name][0])
+
+        await lab.proxies["north"].cut()
+        assert await found.where(attempt=2) == "south"
+        await lab.proxies["north"].mend()
+
+        await found.gone_from("north")
+        await found.on("south")
 
 
 async def test_a_record_that_somebody_deletes_is_written_again(lab: Lab) -> None:
