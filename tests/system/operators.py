@@ -6,16 +6,18 @@ that some insist on are ours.
 
 import asyncio
 import json
-from collections.abc import Callable, Coroutine, Iterator, Mapping
-from contextlib import contextmanager, suppress
+import sys
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from jobferry.clock import SystemClock
 from jobferry.kube import errors
+from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client, connect
-from jobferry.kube.resources import CRDS
+from jobferry.kube.resources import CRDS, JOBS, PODS
 from jobferry.objects import Obj
 from jobferry.objects.resource import Resource
 from jobferry.testing import assets
@@ -23,9 +25,13 @@ from jobferry.testing.component import free_port
 from jobferry.testing.control_plane import ControlPlane
 from jobferry.testing.programs import ADDRESS
 from tests.conftest import new_event_loop
-from tests.system.jobs import holds
-from tests.system.stage import grant
-from tests.system.world import named, until_one
+from tests.system.jobs import NORTH_FIRST, holds
+from tests.system.kinds import Trial, rights, trial
+from tests.system.lab import Lab
+from tests.system.world import named, until_none, until_one
+
+SERVICES = Resource("", "v1", "services", "Service")
+LOG_TAIL = 20_000
 
 Command = Callable[[ControlPlane], list[str]]
 
@@ -58,62 +64,98 @@ class Operator:
 
 
 @contextmanager
-def running(
-    planes: Mapping[str, ControlPlane], *operators: Operator
-) -> Iterator[Callable[[], str]]:
-    """Run operators on clusters during the block; gives what tells what they logged.
-
-    The clusters have the CRDs then, and dispatchers have rights for all kinds.
-    """
-    for plane in planes.values():
-        run(_prepare(plane, operators))
-        for operator in operators:
-            plane.run(operator.name, operator.command(plane))
+def running(planes: Mapping[str, ControlPlane], *operators: Operator) -> Iterator[None]:
+    """Run operators on clusters during the block, with their CRDs."""
     try:
-        yield lambda: _logged(planes, operators)
         for plane in planes.values():
+            _run(_prepare(plane, operators))
             for operator in operators:
-                assert plane.is_running(operator.name), _logged(planes, operators)
+                plane.run(operator.name, operator.command(plane))
+        yield
+        for name, plane in planes.items():
+            for operator in operators:
+                assert plane.is_running(operator.name), f"{operator.name} on {name} has ended"
     finally:
         for plane in planes.values():
             for operator in operators:
                 plane.kill(operator.name)
+            _run(_tidy(plane, operators))
 
 
-def run(work: Coroutine[Any, Any, None]) -> None:
+def _run(work: Coroutine[Any, Any, None]) -> None:
     """Do something on an event loop of its own."""
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         runner.run(work)
 
 
+def _client(plane: ControlPlane) -> Client:
+    return connect(plane.access(), name="operated", clock=SystemClock())
+
+
 async def _prepare(plane: ControlPlane, operators: tuple[Operator, ...]) -> None:
-    async with connect(plane.access(), name="operated", clock=SystemClock()) as client:
-        await grant(client)
+    async with _client(plane) as client:
         for operator in operators:
-            await _define(client, operator.project)
+            for crd in assets.crds(operator.project):
+                await client.create(CRDS, crd)
+                name = crd["metadata"]["name"]
+                await until_one(client, named(CRDS, name), holds("Established"))
             for resource, obj in operator.needs:
-                with suppress(errors.AlreadyExists):
-                    await client.create(resource, obj)
+                await client.create(resource, obj)
 
 
-async def _define(client: Client, project: str) -> None:
-    """Install the CRDs of a project."""
-    for crd in assets.crds(project):
-        with suppress(errors.AlreadyExists):
-            await client.create(CRDS, crd)
-        await until_one(client, named(CRDS, crd["metadata"]["name"]), holds("Established"))
-
-
-def _logged(planes: Mapping[str, ControlPlane], operators: tuple[Operator, ...]) -> str:
-    parts = []
-    for name, plane in planes.items():
+async def _tidy(plane: ControlPlane, operators: tuple[Operator, ...]) -> None:
+    async with _client(plane) as client:
         for operator in operators:
-            lines = (plane.folder / f"{operator.name}.log").read_text(errors="replace")
-            parts.append(f"--- {operator.name} on {name}\n" + lines[-LOG_TAIL:])
-    return "\n".join(parts)
+            for crd in assets.crds(operator.project):
+                with suppress(errors.NotFound):
+                    await client.delete(CRDS, crd["metadata"]["name"])
+                await until_none(client, named(CRDS, crd["metadata"]["name"]))
+            for resource, obj in reversed(operator.needs):
+                meta = obj["metadata"]
+                with suppress(errors.NotFound):
+                    await client.delete(resource, meta["name"], meta.get("namespace"))
 
 
-LOG_TAIL = 20_000
+@asynccontextmanager
+async def delegating(
+    lab: Lab, kind: str, *operators: Operator, **settings: Any
+) -> AsyncIterator[Callable[[Obj], Trial]]:
+    """Run a dispatcher for a kind during the block; gives what makes workloads of a spec, for north first.
+
+    What the operators say meanwhile is shown with a test that fails.
+    """
+    before = [(file, file.stat().st_size) for file in _logs(lab, operators)]
+    async with rights(lab, kind):
+        await lab.add_workers()
+        queue = await lab.world.queue("north-first", **NORTH_FIRST)
+        async with lab.dispatcher(kinds=(kind,), **settings):
+            yield lambda spec: _of(trial(lab, kind, queue=queue), spec)
+    for file, size in before:
+        said = file.read_bytes()[size:].decode(errors="replace")
+        sys.stderr.write(f"--- {file}\n{said[-LOG_TAIL:]}\n")
+
+
+def _of(example: Trial, spec: Obj) -> Trial:
+    return Trial(example.lab, example.kind, {**example.obj, "spec": spec})
+
+
+def _logs(lab: Lab, operators: tuple[Operator, ...]) -> Iterator[Path]:
+    for plane in lab.fleet.planes.values():
+        assert isinstance(plane, ControlPlane)
+        files = (plane.folder / f"{each.name}.log" for each in operators)
+        yield from (file for file in files if file.exists())
+
+
+async def made(client: Client, lab: Lab, resource: Resource = JOBS) -> list[Obj]:
+    """Return the Jobs, or something else, that operators made on a cluster."""
+    return (await client.list(Scope(resource=resource, namespace=lab.world.namespace))).items
+
+
+async def emptied(lab: Lab, worker: str, *resources: Resource) -> None:
+    """Wait until nothing is left of what operators made on a worker."""
+    for resource in resources or (JOBS, PODS, SERVICES):
+        scope = Scope(resource=resource, namespace=lab.world.namespace)
+        await until_none(lab.world.workers[worker], scope)
 
 
 def _certificates(plane: ControlPlane, operator: str) -> Path:
