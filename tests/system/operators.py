@@ -5,13 +5,13 @@ that some insist on are ours.
 """
 
 import asyncio
-import json
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from jobferry.clock import SystemClock
 from jobferry.kube import errors
@@ -21,9 +21,7 @@ from jobferry.kube.resources import CRDS, JOBS, PODS
 from jobferry.objects import Obj
 from jobferry.objects.resource import Resource
 from jobferry.testing import assets
-from jobferry.testing.component import free_port
 from jobferry.testing.control_plane import ControlPlane
-from jobferry.testing.programs import ADDRESS
 from tests.conftest import new_event_loop
 from tests.system.jobs import NORTH_FIRST, holds
 from tests.system.kinds import Trial, rights, trial
@@ -33,7 +31,12 @@ from tests.system.world import named, until_none, until_one
 SERVICES = Resource("", "v1", "services", "Service")
 LOG_TAIL = 20_000
 
-Command = Callable[[ControlPlane], list[str]]
+
+class Call(NamedTuple):
+    """How a program is called."""
+
+    flags: tuple[str, ...]
+    variables: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -41,11 +44,10 @@ class Operator:
     """How an operator is started on a cluster that has its CRDs."""
 
     project: str
-    flags: Command
+    call: Callable[[ControlPlane], Call]
     program: str = ""
     """Its name, if it is not that of the project."""
 
-    variables: Mapping[str, str] = field(default_factory=dict)
     needs: tuple[tuple[Resource, Obj], ...] = ()
     """What must be on the cluster before it starts."""
 
@@ -56,11 +58,11 @@ class Operator:
 
     def command(self, plane: ControlPlane) -> list[str]:
         """Return the command that starts it beside a control plane."""
-        variables = {**self.variables, "KUBECONFIG": str(plane.kubeconfig_file)}
         path = assets.operator(self.project, self.name)
         assert path is not None, f"there is no {self.name}"
-        said = (f"{name}={value}" for name, value in variables.items())
-        return ["env", *said, str(path), *self.flags(plane)]
+        flags, variables = self.call(plane)
+        said = {**variables, "KUBECONFIG": str(plane.kubeconfig_file)}
+        return ["env", *(f"{key}={value}" for key, value in said.items()), str(path), *flags]
 
 
 @contextmanager
@@ -156,49 +158,3 @@ async def emptied(lab: Lab, worker: str, *resources: Resource) -> None:
     for resource in resources or (JOBS, PODS, SERVICES):
         scope = Scope(resource=resource, namespace=lab.world.namespace)
         await until_none(lab.world.workers[worker], scope)
-
-
-def _certificates(plane: ControlPlane, operator: str) -> Path:
-    """Make certificates for webhooks that nobody calls."""
-    folder = plane.folder / f"{operator}-certificates"
-    folder.mkdir(exist_ok=True)
-    pair = plane.certificate(operator)
-    (folder / "tls.crt").write_bytes(pair.certificate)
-    (folder / "tls.key").write_bytes(pair.key)
-    return folder
-
-
-def _file(plane: ControlPlane, name: str, content: Obj) -> Path:
-    file = plane.folder / name
-    file.write_text(json.dumps(content))
-    return file
-
-
-def _address() -> str:
-    return f"{ADDRESS}:{free_port(ADDRESS)}"
-
-
-def _webhook(plane: ControlPlane, operator: str) -> Obj:
-    return {
-        "host": ADDRESS,
-        "port": free_port(ADDRESS),
-        "certDir": str(_certificates(plane, operator)),
-    }
-
-
-def _job_set(plane: ControlPlane) -> list[str]:
-    config = {
-        "apiVersion": "config.jobset.x-k8s.io/v1alpha1",
-        "kind": "Configuration",
-        "internalCertManagement": {"enable": False},
-        "leaderElection": {"leaderElect": False},
-        "webhook": _webhook(plane, "jobset"),
-    }
-    return [
-        f"--config={_file(plane, 'jobset.json', config)}",
-        "--metrics-bind-address=0",
-        f"--health-probe-bind-address={_address()}",
-    ]
-
-
-JOB_SET = Operator("jobset", _job_set)

@@ -10,7 +10,7 @@ from jobferry.objects import Obj
 from tests.system.jobs import FOREVER, Holds, condition, holds
 from tests.system.kinds import JOB_SET, Trial, rights_to_delete
 from tests.system.lab import Lab
-from tests.system.operators import JOB_SET as OPERATOR
+from tests.system.operator_programs import JOB_SET as OPERATOR
 from tests.system.operators import delegating, emptied, made, running
 from tests.system.processes import Processes
 from tests.system.world import until_none
