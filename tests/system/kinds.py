@@ -21,6 +21,8 @@ from tests.system.world import named, until_none, until_one
 from tests.workloads import crds
 from tests.workloads.examples import ADAPTERS, EXAMPLES
 
+ALL_CRDS = Scope(resource=CRDS, is_metadata=True)
+
 JOB_SET = "JobSet.jobset.x-k8s.io"
 SIMULATION = "Simulation.example.com"
 """One that comes with Jobferry, and one that is declared in the settings: docs/kinds.md has both."""
@@ -54,16 +56,19 @@ def definition(kind: str) -> Obj:
 async def define(client: Client, kind: str) -> None:
     """Install the CRD of a kind, and wait until it is established."""
     crd = definition(kind)
-    await client.create(CRDS, crd)
+    with suppress(errors.AlreadyExists):
+        await client.create(CRDS, crd)
     await until_one(client, named(CRDS, crd["metadata"]["name"]), holds("Established"))
 
 
-async def undefine(client: Client, kind: str) -> None:
-    """Remove the CRD of a kind, and with it all of its objects."""
-    name = str(ADAPTERS[kind].resource)
-    with suppress(errors.NotFound):
+async def undefine(client: Client, *kinds: str) -> None:
+    """Remove the CRDs of kinds, and with them all of their objects."""
+    there = {each["metadata"]["name"] for each in (await client.list(ALL_CRDS)).items}
+    names = [name for kind in kinds if (name := str(ADAPTERS[kind].resource)) in there]
+    for name in names:
         await client.delete(CRDS, name)
-    await until_none(client, named(CRDS, name))
+    for name in names:
+        await until_none(client, named(CRDS, name))
 
 
 @asynccontextmanager
@@ -98,7 +103,7 @@ async def _applied(objects: list[tuple[Client, Obj]]) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        for client, obj in objects:
+        for client, obj in reversed(objects):
             await client.delete(RESOURCES[obj["kind"]], obj["metadata"]["name"])
 
 

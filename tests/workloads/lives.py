@@ -118,7 +118,10 @@ APP_WRAPPER = (
             {"apiVersion": "batch/v1", "kind": "Job", "name": "report", "podSets": []}
         ],
     },
-    {"phase": "Failed", "conditions": [condition("ResourcesDeployed")]},
+    {
+        "phase": "Failed",
+        "conditions": [condition("ResourcesDeployed"), condition("PodsReady", at=LATER)],
+    },
     {"phase": "Failed", "conditions": [condition("ResourcesDeployed", "False", END)]},
 )
 

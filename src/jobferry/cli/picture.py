@@ -210,8 +210,15 @@ def state(worker: Obj) -> State:
         reason=reason,
         message=str(connected.get("message") or "Not connected yet."),
         cluster=cluster.recall(status),
+        watched=_served(status),
         lost_since=times.instant(lost) if lost else None,
     )
+
+
+def _served(status: Obj) -> dict[str, None] | None:
+    """Return the kinds that are in sight on a worker, as far as the dispatcher said."""
+    listed = status.get("kinds")
+    return None if listed is None else {each.rpartition("/")[0]: None for each in listed}
 
 
 def _silence(status: Obj, reason: str) -> datetime | None:

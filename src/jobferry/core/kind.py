@@ -170,7 +170,10 @@ class Kind(Protocol):
     # Moving it
 
     def stop(self, mirror: Obj) -> Obj | None:
-        """Return the merge patch by which a mirror stops and can go on later; None: its kind cannot."""
+        """Return the merge patch by which a mirror stops and can go on later.
+
+        None: its kind cannot, so it leaves its worker by being deleted.
+        """
         ...
 
     def stillness(self, mirror: Obj) -> Stillness:

@@ -59,6 +59,7 @@ class Following:
         self._changed: dict[str, Seconds] = {}
         """By kind: when its definition last changed."""
 
+        self._told: set[str] = set()
         self._running: dict[str, supervise.Child] = {}
         self._unsettled = set(self._kinds)
         self.settled = asyncio.Event()
@@ -186,15 +187,18 @@ class Following:
             self.settled.set()
 
     def _tell(self, kind: str, objection: str | None) -> None:
-        if self.objections.get(kind) == objection:
+        if kind in self._told and self.objections.get(kind) == objection:
             return
-        if objection is None:
-            del self.objections[kind]
-            _log.info("Kind is followed", kind=kind)
+        self._told.add(kind)
+        if objection is not None:
+            self.objections[kind] = objection
+            write = _log.debug if objection == NOT_THERE else _log.warning
+            write("Kind is not followed", kind=kind, why=objection)
             return
-        self.objections[kind] = objection
-        write = _log.debug if objection == NOT_THERE else _log.warning
-        write("Kind is not followed", kind=kind, why=objection)
+        self.objections.pop(kind, None)
+        _log.info("Kind is followed", kind=kind)
+        if caution := self._kinds[kind].caution:
+            _log.warning("Its own operator may run it on the hub", kind=kind, why=caution)
 
 
 def _is_custom(kind: Adapter) -> bool:

@@ -54,8 +54,9 @@ def _find(name: str, every: Mapping[str, Adapter]) -> Adapter:
     for refused, why in registry.REFUSED.items():
         if low in (refused.lower(), refused.partition(".")[0].lower()):
             raise BadInput(f"kinds: {refused} is not dispatched: {why}")
-    near = get_close_matches(name, [each.resource.kind for each in every.values()], n=1)
-    hint = f"Is {near[0]} meant? {HINT}" if near else HINT
+    kinds = {each.resource.kind.lower(): each.resource.kind for each in every.values()}
+    near = get_close_matches(low, kinds, n=1)
+    hint = f"Is {kinds[near[0]]} meant? {HINT}" if near else HINT
     raise BadInput(f"kinds: there is no kind {name}", hint=hint)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from jobferry.kinds import pods, statuses
 from jobferry.kinds.custom import CustomKind
-from jobferry.kinds.paths import Path, found, items, number, path, without, word
+from jobferry.kinds.paths import Path, changed, found, items, number, path, without, word
 from jobferry.kinds.pods import Pods
 from jobferry.kinds.references import Reference
 from jobferry.kinds.table import CONDITIONS, PodSet, Says
@@ -98,8 +98,8 @@ class AppWrapper(CustomKind):
     def draft(self, hub: Obj) -> Obj:
         """Return what a worker is to run: wrapped objects are the worker's to run, too."""
         drafted = CustomKind.draft(self, hub)
-        components = [self._portable(each) for each in drafted["spec"].get("components") or ()]
-        return {**drafted, "spec": {**drafted["spec"], "components": components}}
+        whole: Obj = changed(drafted, ("spec", "components", "*"), self._portable)
+        return whole
 
     def _portable(self, component: Any) -> Any:
         inner = found(component, ("template",))

@@ -112,7 +112,7 @@ class CustomKind:
 
     def references(self, hub: Obj) -> list[Reference]:
         """Name what a worker must have so that a workload can run there."""
-        return references.distinct(self.needed(hub))
+        return references.distinct(references.readable(self.needed(hub)))
 
     def needed(self, hub: Obj) -> Iterator[Reference]:
         """Yield what a workload refers to, some of it perhaps more than once."""

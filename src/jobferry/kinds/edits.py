@@ -55,7 +55,7 @@ class Forwarding:
         refused = {path: why for path in edited if (why := self._refusal(path, now, mirror))}
         sent = {path: now.get(path) for path in edited if path not in refused}
         return Edits(
-            patch=self._patch(hub, mirror, sent, noted) if sent else None,
+            patch=self._patch(hub, mirror, sent, noted, is_whole=not refused) if sent else None,
             refusals=tuple(
                 f"{forwarding.pointer(path)}: {why}" for path, why in refused.items()
             ),
@@ -89,12 +89,14 @@ class Forwarding:
     def _forwarded(self) -> Iterable[Path]:
         return (*((self._row.suspend,) if self._row.suspend else ()), *self._patterns)
 
-    def _patch(self, hub: Obj, mirror: Obj, sent: Fields, noted: Fields) -> Obj:
+    def _patch(
+        self, hub: Obj, mirror: Obj, sent: Fields, noted: Fields, *, is_whole: bool
+    ) -> Obj:
         kept = {path: each for path, each in noted.items() if path not in sent}
         traces = forwarding.traces(
             {path: each for path, each in sent.items() if each is not None}
         )
-        notes = forwarding.notes(hub, kept | traces)
+        notes = forwarding.notes(hub, kept | traces, is_whole=is_whole)
         return forwarding.merge(mirror, _whole(mirror, sent), notes)
 
     def _drift(

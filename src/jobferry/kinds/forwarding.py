@@ -94,13 +94,15 @@ def note(mirror: Obj, hub: Obj, fields: Fields) -> Obj:
     return {**mirror, "metadata": {**kept, "annotations": annotations}}
 
 
-def notes(hub: Obj, noted: Fields) -> dict[str, str]:
-    """Return the annotations that say what was forwarded, given its traces."""
+def notes(hub: Obj, noted: Fields, *, is_whole: bool = True) -> dict[str, str]:
+    """Return the annotations that say what was forwarded, given its traces.
+
+    Unless that is the whole of this generation, the one of before stays: what was refused is to be told next time, too.
+    """
     record = {pointer(path): each for path, each in noted.items()}
-    return {
-        marks.FORWARDED: orjson.dumps(record, option=orjson.OPT_SORT_KEYS).decode(),
-        marks.HUB_GENERATION: generation(hub),
-    }
+    text = orjson.dumps(record, option=orjson.OPT_SORT_KEYS).decode()
+    whole = {marks.HUB_GENERATION: generation(hub)} if is_whole else {}
+    return {marks.FORWARDED: text, **whole}
 
 
 def generation(hub: Obj) -> str:

@@ -129,7 +129,7 @@ def _comes_back(hub: Obj, member: str, listed: Any) -> bool:
     }
     return any(
         word(each, ("name",)) in ended and found(each, path("state.terminated")) is None
-        for each in listed
+        for each in (listed if isinstance(listed, list) else ())
     )
 
 

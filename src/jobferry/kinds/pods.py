@@ -12,7 +12,7 @@ from jobferry.kinds.references import Reference
 from jobferry.kinds.table import PodSet
 from jobferry.objects import Obj, demand, quantities
 from jobferry.objects.demand import MOST, Demand
-from jobferry.objects.quantities import BadQuantity
+from jobferry.objects.quantities import ZERO, BadQuantity
 
 ANNOTATION = f"{marks.PREFIX}demand"
 """On a workload: what it needs at any one moment, in place of what can be told from its pods."""
@@ -60,19 +60,17 @@ def needs(pods: Iterable[Pods]) -> Demand:
 
 
 def _of_one(spec: Any) -> Demand:
+    """Return what one pod needs, never less than nothing: some kinds check nothing of a pod."""
     try:
-        return demand.of_pod(spec)
-    except (AttributeError, TypeError):  # some kinds check nothing of a pod
+        return {name: max(amount, ZERO) for name, amount in demand.of_pod(spec).items()}
+    except (AttributeError, TypeError):
         return UNREADABLE
 
 
 def needed(pods: Iterable[Pods]) -> Iterator[Reference]:
     """Yield what pods refer to."""
     for each in pods:
-        try:
-            yield from references.of_pod(each.spec)
-        except (AttributeError, TypeError):
-            continue  # it will be told by the worker what is wrong with it
+        yield from references.readable(references.of_pod(each.spec))
 
 
 def first_priority_class(pods: Iterable[Pods]) -> str:
@@ -88,7 +86,8 @@ def stated(hub: Obj) -> Demand | None:
         amounts = orjson.loads(text) if text else None
         if not isinstance(amounts, dict):
             return None
-        return {name: min(quantities.parse(each), MOST) for name, each in amounts.items()}
+        read = {name: min(quantities.parse(each), MOST) for name, each in amounts.items()}
+        return None if any(amount < ZERO for amount in read.values()) else read
     except (orjson.JSONDecodeError, BadQuantity, TypeError):
         return None
 

@@ -142,15 +142,15 @@ def _head(spec: Obj, head: object, beside: Obj) -> object:
     """Return the pod of the head with what KubeRay puts beside its containers."""
     if not isinstance(head, dict):
         return head
-    more = list(beside.get("containers") or ())
+    more: list[object] = [*items(beside, ("containers",))]
     if spec.get("enableInTreeAutoscaling"):
         resources = found(spec, path("autoscalerOptions.resources")) or AUTOSCALER
         more.append({"resources": resources})
     first = [CLEANER] if spec.get("gcsFaultToleranceOptions") else []
     return {
         **head,
-        "containers": [*(head.get("containers") or ()), *more],
-        "initContainers": [*(head.get("initContainers") or ()), *first],
+        "containers": [*items(head, ("containers",)), *more],
+        "initContainers": [*items(head, ("initContainers",)), *first],
     }
 
 

@@ -72,6 +72,16 @@ def distinct(references: Iterable[Reference]) -> list[Reference]:
     return [each for each in dict.fromkeys(references) if each.name]
 
 
+def readable(found: Iterable[Reference]) -> Iterator[Reference]:
+    """Yield references as far as they can be read: of what makes no sense the worker will tell."""
+    try:
+        for each in found:
+            if isinstance(each.name, str):
+                yield each
+    except (AttributeError, TypeError):
+        return
+
+
 def of_pod(spec: Obj) -> Iterator[Reference]:
     """Yield what a pod needs: without it, it is not made or does not start."""
     yield from _of_scheduling(spec)

@@ -1,4 +1,4 @@
-"""The rows of the kinds that come with Jobferry and need no code, or little: see kinds.md of each project's API."""
+"""The rows of the kinds that come with Jobferry and need no code, or little; docs/kinds.md has an example of each."""
 
 from dataclasses import replace
 

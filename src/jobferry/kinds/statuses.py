@@ -47,11 +47,12 @@ def moment(obj: Obj, path: Path) -> datetime | None:
 
 
 def read_moment(text: Any) -> datetime | None:
-    """Read what an API server wrote, where it is a moment."""
+    """Read what an API server wrote, where it is a moment that all clocks agree on."""
     try:
-        return times.instant(text) if text else None
+        read = times.instant(text) if text else None
     except (TypeError, ValueError):
         return None
+    return read if read and read.tzinfo else None
 
 
 def is_any(obj: Obj, paths: Iterable[Path]) -> bool:
@@ -121,7 +122,9 @@ def shown(row: Row, hub: Obj, mirror: Obj, *, is_forwarded: bool) -> Obj:
     listed += [each for each in items(hub, CONDITIONS) if not is_own(row, each)]
     if listed or "conditions" in status:
         status["conditions"] = listed
-    return {**row.required, **status}
+    # A merge patch cannot write a null, and few servers keep one.
+    said: Obj = merge_patch.without_nulls({**row.required, **status})
+    return said
 
 
 def _observed(part: Obj, hub: Obj, mirror: Obj, is_forwarded: bool) -> Obj:

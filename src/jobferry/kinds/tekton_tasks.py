@@ -176,7 +176,10 @@ def _run_of(pipeline_run: Obj, name: str) -> Obj:
 
 
 def _waits_for(entry: Obj) -> frozenset[str]:
-    named = [each for each in found(entry, ("runAfter",)) or () if isinstance(each, str)]
+    listed = found(entry, ("runAfter",))
+    named = (
+        [each for each in listed if isinstance(each, str)] if isinstance(listed, list) else []
+    )
     used = {key: entry.get(key) for key in ("params", "when", "matrix")}
     return frozenset(named) | frozenset(_RESULT.findall(str(used)))
 

@@ -160,11 +160,12 @@ class TestLeaving:
         delete = world.next()
         assert isinstance(delete, DeleteMirror)
         assert delete.waits
-        world.let_go(finalizers=["toys.example.com/tidy"])
+        world.let_go(finalizers=["toys.example.com/tidy", "foregroundDeletion"])
         rest = world.next()
         assert isinstance(rest, Rest)
         assert rest.why == "leaves east: waits until it is gone"
-        assert "toys.example.com/tidy" in rest.notices[0].message
+        held = "because of toys.example.com/tidy, what it made"
+        assert rest.notices[0].message.endswith(held)
 
         del world.mirrors["east"]
         step = world.next()

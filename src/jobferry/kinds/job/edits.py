@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from jobferry.core import marks, times
+from jobferry.core import times
 from jobferry.kinds import forwarding
 from jobferry.kinds.forwarding import NOTHING, Edits, Fields, Path, pointer, trace, traces
 from jobferry.kinds.job.base import Base
@@ -58,10 +58,9 @@ def edits(hub_job: Obj, mirror: Obj, base: Base) -> Edits:
     noted |= traces({path: value for path, value in sent.items() if value is not None})
     known = {path: value for path, value in found.items() if path not in changed}
     settled = {path: each for path, each in forwarded.items() if path not in changed}
+    notes = forwarding.notes(hub_job, noted, is_whole=not refused)
     return Edits(
-        patch=forwarding.merge(mirror, sent, forwarding.notes(hub_job, noted))
-        if sent
-        else None,
+        patch=forwarding.merge(mirror, sent, notes) if sent else None,
         refusals=tuple(f"{pointer(path)}: {why}" for path, why in refused.items()),
         drift=tuple(_drift(now, known, settled)),
     )
@@ -81,10 +80,10 @@ def resume(hub_job: Obj, mirror: Obj, base: Base, now: datetime) -> Obj:
     passed = max(0, int((now - times.instant(started)).total_seconds()))
     sent = {SUSPEND: False, DEADLINE: deadline + passed + DAY}
     forwarded = forwarding.forwarded(mirror)
-    notes = forwarding.notes(hub_job, (forwarded or traces(fields)) | sent)
-    if forwarded is not None:
-        # What else has changed on the hub is yet to be forwarded.
-        del notes[marks.HUB_GENERATION]
+    # What else has changed on the hub is yet to be forwarded.
+    notes = forwarding.notes(
+        hub_job, (forwarded or traces(fields)) | sent, is_whole=forwarded is None
+    )
     return forwarding.merge(mirror, sent, notes)
 
 
