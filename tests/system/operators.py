@@ -6,7 +6,7 @@ that some insist on are ours.
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,21 +66,24 @@ class Operator:
 
 
 @contextmanager
-def running(planes: Mapping[str, ControlPlane], *operators: Operator) -> Iterator[None]:
-    """Run operators on clusters during the block, with their CRDs."""
+def running(
+    planes: Mapping[str, ControlPlane], *operators: Operator, on: Collection[str] = ()
+) -> Iterator[None]:
+    """Have the CRDs of operators on clusters during the block, and run the operators on some of these, or on all."""
+    operated = [plane for name, plane in planes.items() if name in (on or planes)]
+    started = [(plane, operator) for plane in operated for operator in operators]
     try:
         for plane in planes.values():
             _run(_prepare(plane, operators))
-            for operator in operators:
-                plane.run(operator.name, operator.command(plane))
+        for plane, operator in started:
+            plane.run(operator.name, operator.command(plane))
         yield
-        for name, plane in planes.items():
-            for operator in operators:
-                assert plane.is_running(operator.name), f"{operator.name} on {name} has ended"
+        for plane, operator in started:
+            assert plane.is_running(operator.name), f"{operator.name} has ended"
     finally:
+        for plane, operator in started:
+            plane.kill(operator.name)
         for plane in planes.values():
-            for operator in operators:
-                plane.kill(operator.name)
             _run(_tidy(plane, operators))
 
 

@@ -32,8 +32,7 @@ PARAMS = [
 def case(request: pytest.FixtureRequest, running_fleet: Processes) -> Iterator[Case]:
     """A kind whose operator runs."""
     case: Case = request.param
-    planes = {name: running_fleet.planes[name] for name in case.clusters}
-    with running(planes, *case.operators):
+    with running(running_fleet.planes, *case.operators, on=case.clusters):
         yield case
 
 
