@@ -13,6 +13,7 @@ from jobferry.objects.resource import Resource
 from jobferry.testing.component import free_port
 from jobferry.testing.control_plane import ControlPlane
 from jobferry.testing.programs import ADDRESS
+from tests.system import dashboard
 from tests.system.operators import Call, Operator
 
 CONFIG_MAPS = Resource("", "v1", "configmaps", "ConfigMap")
@@ -140,3 +141,60 @@ def _trainer(plane: ControlPlane) -> Call:
 
 
 TRAINER = Operator("trainer", _trainer)
+
+
+def _ray(plane: ControlPlane) -> Call:
+    flags = (
+        "--metrics-addr=0",
+        f"--health-probe-bind-address={_address()}",
+        "--enable-leader-election=false",
+    )
+    # What it asks the dashboard of a RayCluster, whose name nobody resolves here, comes to ours.
+    return Call(flags, {"HTTP_PROXY": dashboard.url()})
+
+
+RAY = Operator("kuberay", _ray, program="ray-operator")
+
+_TEKTON_MAPS = (
+    "config-defaults",
+    "config-events",
+    "config-leader-election-controller",
+    "config-logging",
+    "config-observability",
+    "config-spire",
+    "config-tracing",
+    "config-wait-exponential-backoff",
+    "feature-flags",
+)
+_TEKTON_IMAGES = (
+    "entrypoint",
+    "nop",
+    "shell",
+    "shell-image-win",
+    "sidecarlogresults",
+    "workingdirinit",
+)
+
+
+def _tekton(plane: ControlPlane) -> Call:
+    images = (
+        f"-{each if each.endswith('win') else f'{each}-image'}=none" for each in _TEKTON_IMAGES
+    )
+    ports = ("PROBES_PORT", "PROFILING_PORT", "METRICS_PROMETHEUS_PORT")
+    variables = {
+        "SYSTEM_NAMESPACE": HOME,
+        "CONFIG_LEADERELECTION_NAME": "config-leader-election-controller",
+        "CONFIG_FEATURE_FLAGS_NAME": "feature-flags",
+        "METRICS_DOMAIN": "tekton.dev/pipeline",
+        **{each: str(_port()) for each in ports},
+    }
+    return Call(("-disable-ha", *images), variables)
+
+
+TEKTON = Operator(
+    "tekton",
+    _tekton,
+    program="tekton-controller",
+    needs=tuple(_in_home(CONFIG_MAPS, each, {}) for each in _TEKTON_MAPS),
+)
+"""Its webhook does not run: it fills in and checks, but runs nothing."""

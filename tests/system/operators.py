@@ -27,9 +27,11 @@ from tests.system.jobs import NORTH_FIRST, holds
 from tests.system.kinds import Trial, rights, trial
 from tests.system.lab import Lab
 from tests.system.world import named, until_none, until_one
+from tests.workloads.examples import ADAPTERS
 
 SERVICES = Resource("", "v1", "services", "Service")
 LOG_TAIL = 20_000
+CLEAR_WITHIN = 60.0
 
 
 class Call(NamedTuple):
@@ -111,10 +113,11 @@ async def _prepare(plane: ControlPlane, operators: tuple[Operator, ...]) -> None
 async def _tidy(plane: ControlPlane, operators: tuple[Operator, ...]) -> None:
     async with _client(plane) as client:
         for operator in operators:
-            for crd in assets.crds(operator.project):
-                with suppress(errors.NotFound):
-                    await client.delete(CRDS, crd["metadata"]["name"])
-                await until_none(client, named(CRDS, crd["metadata"]["name"]))
+            async with asyncio.timeout(CLEAR_WITHIN):
+                for crd in assets.crds(operator.project):
+                    with suppress(errors.NotFound):
+                        await client.delete(CRDS, crd["metadata"]["name"])
+                    await until_none(client, named(CRDS, crd["metadata"]["name"]))
             for resource, obj in reversed(operator.needs):
                 meta = obj["metadata"]
                 with suppress(errors.NotFound):
@@ -134,10 +137,22 @@ async def delegating(
         await lab.add_workers()
         queue = await lab.world.queue("north-first", **NORTH_FIRST)
         async with lab.dispatcher(kinds=(kind,), **settings):
-            yield lambda spec: _of(trial(lab, kind, queue=queue), spec)
-    for file, size in before:
-        said = file.read_bytes()[size:].decode(errors="replace")
-        sys.stderr.write(f"--- {file}\n{said[-LOG_TAIL:]}\n")
+            try:
+                yield lambda spec: _of(trial(lab, kind, queue=queue), spec)
+            finally:
+                for file, size in before:
+                    said = file.read_bytes()[size:].decode(errors="replace")
+                    sys.stderr.write(f"--- {file}\n{said[-LOG_TAIL:]}\n")
+            await _clear(lab, ADAPTERS[kind].resource)
+
+
+async def _clear(lab: Lab, resource: Resource) -> None:
+    """Delete all workloads on the hub, and wait until operators have let go of what was made of them."""
+    scope = Scope(resource=resource, namespace=lab.world.namespace)
+    async with asyncio.timeout(CLEAR_WITHIN):
+        await lab.world.hub.delete_collection(scope, propagation="Background")
+        for client in (lab.world.hub, *lab.world.workers.values()):
+            await until_none(client, scope)
 
 
 def _of(example: Trial, spec: Obj) -> Trial:
