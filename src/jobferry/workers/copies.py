@@ -190,6 +190,8 @@ class Copies:
         self._link_listeners: list[Callable[[Freshness], None]] = []
         for copy in self._copies.values():
             copy.listen_to_link(self._note_link)
+        if not self._copies:
+            self.synced.set()  # there is nothing to wait for
 
     def __len__(self) -> int:
         return sum(map(len, self._copies.values()))
@@ -295,6 +297,6 @@ def _joined(found: list[Freshness]) -> Freshness:
         is_synced=all(each.is_synced for each in found),
         is_following=all(each.is_following for each in found),
         age=min((each.age for each in found if each.age is not None), default=None),
-        version=max(each.version for each in found),
+        version=max((each.version for each in found), default=0),
         trouble=next((each.trouble for each in found if each.trouble), None),
     )

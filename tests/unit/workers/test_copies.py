@@ -234,3 +234,17 @@ async def test_what_a_controller_made_of_a_mirror_is_no_mirror(kinds: Kinds) -> 
         await settle()
 
         assert [key.name for key, _ in copies] == ["mirror"]
+
+
+async def test_a_worker_that_serves_none_of_our_kinds_is_followed_all_the_same(
+    spaces: Spaces,
+) -> None:
+    """It may serve one later, and is no worse than the others."""
+    transport = InProcessTransport(spaces, spaces.clock)
+    client = Client(transport, name="east", clock=spaces.clock, random=Random(0))
+
+    copy = Copies(client, [], "")
+
+    assert copy.synced.is_set()
+    assert copy.freshness().is_following
+    assert (len(copy), copy.watched, copy.hidden) == (0, {}, {})
