@@ -28,6 +28,7 @@ from tests.system.kinds import (
     STOPPED,
     Trial,
     define,
+    multikueue,
     rights,
     rights_to_delete,
     trial,
@@ -322,6 +323,33 @@ async def test_a_kind_that_is_installed_later_is_picked_up_and_one_that_goes_is_
         await undefine(world.workers["south"], JOB_SET)
         await lab.worker("south", lambda obj: JOB_SET not in served(obj))
         await world.run(job("b"), complete)
+
+
+async def test_where_a_rival_runs_nothing_is_placed_and_nothing_that_runs_is_stopped(
+    lab: Lab,
+) -> None:
+    world, ray_job = lab.world, "RayJob.ray.io"
+    found, later = trial(lab, ray_job), trial(lab, ray_job, name="later")
+    async with AsyncExitStack() as stack:
+        for client in (world.hub, *world.workers.values()):
+            stack.push_async_callback(undefine, client, ray_job)
+            await define(client, ray_job)
+        await stack.enter_async_context(rights(lab, ray_job))
+        await lab.add_worker("north")
+        async with lab.dispatcher(claim_multikueue=True):
+            await found.submit()
+            await found.on("north")
+
+        async with multikueue(world.hub):
+            await stack.enter_async_context(lab.dispatcher(claim_multikueue=True))
+            await later.submit()
+            await found.play("north", LIVES[ray_job][1])
+            await world.run(job("a"), complete)  # by then something could have been done
+            assert len(await records(lab)) == 1
+            await found.on("north")
+
+        await later.on("north")
+        await found.until(found.shows({"jobStatus": "RUNNING"}))
 
 
 async def test_without_rights_on_a_kind_jobs_go_on(lab: Lab) -> None:
