@@ -400,7 +400,7 @@ def ended_runs_on() -> Iterator[None]:
 # Who does it
 
 
-@_bug("Who leads no more goes on with what it was about to write.", pause=16, settings=6)
+@_bug("Who leads no more goes on with what it was about to write.", ambush=60)
 def deposed_writes() -> Iterator[None]:
     with _swapped(act.Actor, "_check", lambda _: None):
         yield
@@ -417,7 +417,7 @@ def lease_taken_early() -> Iterator[None]:
         yield
 
 
-@_bug("A key that failed is not tried again.", trap=12)
+@_bug("A key that failed is not tried again.", trap=60)
 def failed_key_dropped() -> Iterator[None]:
     with _swapped(Loop, "_failed", lambda *_: None):
         yield
