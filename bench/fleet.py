@@ -15,8 +15,9 @@ from bench.processes import Child, child
 from jobferry.clock import SystemClock
 from jobferry.dispatch import hub_checks, manifests
 from jobferry.kube.client import Client, connect
-from jobferry.kube.resources import SECRETS, Resource
+from jobferry.kube.resources import SECRETS
 from jobferry.objects import Obj
+from jobferry.objects.resource import Resource
 from jobferry.testing.control_plane import JOB_CONTROLLERS, ControlPlane, all_running
 from jobferry.testing.guard import Guard
 from jobferry.workers.resource import WORKERS

@@ -5,8 +5,9 @@ from random import Random
 from typing import Any
 
 from jobferry.kube.calls import PatchKind
-from jobferry.kube.resources import CONFIG_MAPS, JOBS, Resource
+from jobferry.kube.resources import CONFIG_MAPS, JOBS
 from jobferry.objects import Obj, json_patch
+from jobferry.objects.resource import Resource
 
 POD_TEMPLATES = Resource("", "v1", "podtemplates", "PodTemplate")
 SERVICES = Resource("", "v1", "services", "Service")

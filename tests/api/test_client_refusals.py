@@ -9,8 +9,9 @@ from jobferry.kube import calls, errors
 from jobferry.kube.access import Access, Fixed, Identity
 from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client, connect
-from jobferry.kube.resources import CONFIG_MAPS, JOBS, NODES, Resource
+from jobferry.kube.resources import CONFIG_MAPS, JOBS, NODES
 from jobferry.objects import Obj
+from jobferry.objects.resource import Resource
 from jobferry.testing.control_plane import ControlPlane
 
 pytestmark = pytest.mark.api

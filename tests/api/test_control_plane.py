@@ -20,6 +20,7 @@ from jobferry.kube import errors, resources, watch
 from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client, connect
 from jobferry.kube.retry import Patience
+from jobferry.objects.resource import Resource
 from jobferry.testing import assets, component, control_plane
 from jobferry.testing.control_plane import ControlPlane
 
@@ -67,7 +68,7 @@ async def test_what_a_user_may_do_is_up_to_rbac(plane: ControlPlane, namespace: 
 
 
 async def test_a_user_is_known_by_all_groups(plane: ControlPlane) -> None:
-    review = resources.Resource(
+    review = Resource(
         "authentication.k8s.io",
         "v1",
         "selfsubjectreviews",
@@ -279,7 +280,7 @@ def test_nothing_stays_when_a_start_is_interrupted() -> None:
 )
 async def test_the_crds_of_other_projects_are_accepted(cluster: Client, project: str) -> None:
     kind = "CustomResourceDefinition"
-    crds = resources.Resource(
+    crds = Resource(
         "apiextensions.k8s.io", "v1", "customresourcedefinitions", kind, namespaced=False
     )
 

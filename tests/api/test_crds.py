@@ -12,8 +12,8 @@ from jobferry.dispatch.queues import QUEUES
 from jobferry.kube import errors
 from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client
-from jobferry.kube.resources import Resource
 from jobferry.objects import Obj, conditions
+from jobferry.objects.resource import Resource
 from jobferry.testing import assets
 from jobferry.testing.control_plane import ControlPlane
 from jobferry.workers.resource import WORKERS

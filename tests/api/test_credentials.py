@@ -21,7 +21,7 @@ from jobferry.kube import errors, in_cluster, kubeconfig
 from jobferry.kube.access import Access
 from jobferry.kube.client import Client, connect
 from jobferry.kube.credentials import READ_AGAIN_AFTER
-from jobferry.kube.resources import Resource
+from jobferry.objects.resource import Resource
 from jobferry.testing.certificates import Authority
 from jobferry.testing.clock import ManualClock
 from jobferry.testing.control_plane import ControlPlane

@@ -12,8 +12,9 @@ from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client, connect
 from jobferry.kube.events import Recorder, Subject
 from jobferry.kube.items import Key
-from jobferry.kube.resources import CONFIG_MAPS, EVENTS, JOBS, NAMESPACES, NODES, Resource
+from jobferry.kube.resources import CONFIG_MAPS, EVENTS, JOBS, NAMESPACES, NODES
 from jobferry.objects import Obj
+from jobferry.objects.resource import Resource
 from jobferry.testing import assets
 from jobferry.testing.control_plane import ControlPlane
 

@@ -11,9 +11,10 @@ from jobferry.kube.client import Client, connect
 from jobferry.kube.items import Key
 from jobferry.kube.leadership import Terms
 from jobferry.kube.lease import Candidate, LeadershipLost
-from jobferry.kube.resources import LEASES, Resource
+from jobferry.kube.resources import LEASES
 from jobferry.kube.transport import HttpTransport
 from jobferry.kube.wire import Answer, Request, Stream
+from jobferry.objects.resource import Resource
 from jobferry.testing.control_plane import ControlPlane
 
 pytestmark = pytest.mark.api

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jobferry.clock import SystemClock
-from jobferry.core import legal, status
-from jobferry.core.base import Base
-from jobferry.kinds import job
+from jobferry.kinds.job import legal, moving, status
+from jobferry.kinds.job.adapter import JOB
+from jobferry.kinds.job.base import Base
 from jobferry.kube import errors
 from jobferry.kube.client import Client, connect
 from jobferry.kube.resources import JOBS
@@ -183,17 +183,17 @@ class Story:
         match step:
             case Says(said, on_base):
                 self.mirror = {"status": said}
-                added = job.wanted_status(self.hub_job, self.mirror, self.base)
+                added = moving.wanted_status(self.hub_job, self.mirror, self.base)
                 await self.write(added if on_base else said)
             case Moved():
-                self.base = job.carried(self.hub_job, self.mirror, self.base, self.now)
+                self.base = moving.carried(self.hub_job, self.mirror, self.base, self.now)
                 self.mirror = {}
-                await self.write(job.outcome(self.hub_job, self.base) or {})
+                await self.write(moving.outcome(self.hub_job, self.base) or {})
             case Waits():
                 await self.send(legal.unplaced(self.hub_job, self.now))
             case GivenUp():
                 await self.send(legal.fail(self.hub_job, "NoWorker", "gone", self.now))
-                assert job.finish(self.hub_job)
+                assert JOB.finish(self.hub_job)
             case Edited(spec):
                 await self.others({"spec": spec})
             case Meddled(condition):
@@ -213,7 +213,7 @@ class Story:
 
         again = legal.legalise(self.hub_job, wanted, self.now + timedelta(hours=1))
         assert legal.patch(self.hub_job, again) is None
-        assert job.finish(self.hub_job) or status.end(wanted) is None
+        assert JOB.finish(self.hub_job) or status.end(wanted) is None
 
     async def send(self, new: Obj) -> None:
         old = self.hub_job["status"]

@@ -10,8 +10,9 @@ from jobferry.clock import SystemClock
 from jobferry.kube import errors
 from jobferry.kube.calls import PatchKind, Scope
 from jobferry.kube.client import Client, connect
-from jobferry.kube.resources import CRDS, JOBS, NAMESPACES, Resource
+from jobferry.kube.resources import CRDS, JOBS, NAMESPACES
 from jobferry.objects import Obj, conditions
+from jobferry.objects.resource import Resource
 from jobferry.testing import assets
 from jobferry.testing.component import free_port
 from jobferry.testing.control_plane import JOB_CONTROLLERS, ControlPlane

@@ -9,9 +9,10 @@ import pytest
 from jobferry.clock import SystemClock
 from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client
-from jobferry.kube.resources import CRDS, Resource
+from jobferry.kube.resources import CRDS
 from jobferry.localkube.in_process import in_process
 from jobferry.objects import Obj, conditions
+from jobferry.objects.resource import Resource
 from jobferry.testing import assets
 from jobferry.testing.wait import until
 

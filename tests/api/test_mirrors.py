@@ -8,10 +8,11 @@ import pytest
 
 from jobferry.clock import SystemClock
 from jobferry.core import marks
-from jobferry.core.base import Base
 from jobferry.core.marks import Marks, Standing
-from jobferry.kinds import job
-from jobferry.kinds.job_edits import Edits
+from jobferry.kinds.job import base as bases
+from jobferry.kinds.job.adapter import JOB
+from jobferry.kinds.job.base import Base
+from jobferry.kinds.job.edits import Edits
 from jobferry.kube import errors
 from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client, connect
@@ -32,7 +33,7 @@ MARKS = Marks(
     name="",
     hub_name="",
 )
-BASE = Base()
+BASE = ""
 INDEXED = {"completionMode": "Indexed", "completions": 4, "parallelism": 4}
 POLICY = {"successPolicy": {"rules": [{"succeededCount": 1}]}}
 BY_HAND = {"manualSelector": True, "selector": {"matchLabels": {"app": "a"}}}
@@ -74,39 +75,39 @@ def marks_of(job: Obj, suffix: str = "") -> Marks:
     return replace(MARKS, hub_uid=job["metadata"]["uid"], name=name + suffix, hub_name=name)
 
 
-@pytest.mark.parametrize("base", [BASE, Base(succeeded=1, failed=2, seconds=9)])
+@pytest.mark.parametrize("base", [BASE, bases.write(Base(succeeded=1, failed=2, seconds=9))])
 @pytest.mark.parametrize("spec", [{}, INDEXED, INDEXED | {"backoffLimitPerIndex": 0}, BY_HAND])
 async def test_a_mirror_is_taken_as_it_is_by_workers_new_and_old(
-    cluster: Client, namespace: str, old_worker: Client, spec: Obj, base: Base
+    cluster: Client, namespace: str, old_worker: Client, spec: Obj, base: str
 ) -> None:
     hub = await hub_job(cluster, namespace, **spec)
 
     for worker in (cluster, old_worker):
         mine = marks_of(hub, suffix="-mirror")
-        sent = job.mirror(hub, mine, base)
+        sent = JOB.mirror(hub, mine, base)
         answer = await worker.create(JOBS, sent, field_validation="Strict")
 
-        assert job.dropped_fields(sent, answer) == []
+        assert JOB.dropped_fields(sent, answer) == []
         assert mine.judge(answer).standing is Standing.CURRENT
         ours = marks.selector(mine.origin, mine.dispatcher, mine.worker)
         selected = Scope(resource=JOBS, labels=ours)
         assert mine.name in {
             each["metadata"]["name"] for each in (await worker.list(selected)).items
         }
-        assert job.edits(hub, answer, base) == Edits(None)
+        assert JOB.edits(hub, answer, base) == Edits(None)
 
 
 async def test_rule_17_a_field_that_an_old_worker_does_not_know_is_noticed(
     cluster: Client, namespace: str, old_worker: Client
 ) -> None:
     hub = await hub_job(cluster, namespace, **INDEXED, **POLICY)
-    sent = job.mirror(hub, marks_of(hub), BASE)
+    sent = JOB.mirror(hub, marks_of(hub), BASE)
 
     with pytest.raises(errors.BadRequest, match="successPolicy"):
         await old_worker.create(JOBS, sent, field_validation="Strict")
 
     answer = await old_worker.create(JOBS, sent)
-    assert job.dropped_fields(sent, answer) == ["spec.successPolicy"]
+    assert JOB.dropped_fields(sent, answer) == ["spec.successPolicy"]
 
 
 async def test_edits_are_taken_by_workers_new_and_old(
@@ -116,7 +117,7 @@ async def test_edits_are_taken_by_workers_new_and_old(
     name = hub["metadata"]["name"]
     workers = (cluster, old_worker)
     mine = marks_of(hub, suffix="-mirror")
-    mirrors = [await each.create(JOBS, job.mirror(hub, mine, BASE)) for each in workers]
+    mirrors = [await each.create(JOBS, JOB.mirror(hub, mine, BASE)) for each in workers]
     gpu: Obj = {"nodeSelector": {"gpu": "yes"}, "tolerations": None}
     changes: list[Obj] = [
         {"spec": {"template": {"spec": gpu, "metadata": {"labels": {"app": None, "b": "c"}}}}},
@@ -128,13 +129,13 @@ async def test_edits_are_taken_by_workers_new_and_old(
     for change in changes:
         hub = await cluster.patch(JOBS, name, change, namespace=namespace)
         for number, worker in enumerate(workers):
-            found = job.edits(hub, mirrors[number], BASE)
+            found = JOB.edits(hub, mirrors[number], BASE)
             assert found.patch is not None
             assert (found.refusals, found.drift) == ((), ())
             mirrors[number] = await worker.patch(
                 JOBS, mine.name, found.patch, namespace=mine.namespace
             )
-            assert job.edits(hub, mirrors[number], BASE) == Edits(None)
+            assert JOB.edits(hub, mirrors[number], BASE) == Edits(None)
 
     for mirror in mirrors:
         assert mirror["spec"]["completions"] == 2
@@ -146,12 +147,12 @@ async def test_an_edit_is_a_conflict_if_the_mirror_has_changed_or_is_another_one
 ) -> None:
     hub = await hub_job(cluster, namespace)
     mine = marks_of(hub, suffix="-mirror")
-    mirror = await cluster.create(JOBS, job.mirror(hub, mine, BASE))
+    mirror = await cluster.create(JOBS, JOB.mirror(hub, mine, BASE))
     await cluster.delete(JOBS, mine.name, namespace=mine.namespace, propagation="Background")
-    await cluster.create(JOBS, job.mirror(hub, mine, BASE))
+    await cluster.create(JOBS, JOB.mirror(hub, mine, BASE))
     change = {"spec": {"parallelism": 3}}
     hub = await cluster.patch(JOBS, hub["metadata"]["name"], change, namespace=namespace)
-    patch = job.edits(hub, mirror, BASE).patch
+    patch = JOB.edits(hub, mirror, BASE).patch
 
     with pytest.raises(errors.Conflict):
         await cluster.patch(JOBS, mine.name, patch, namespace=mine.namespace)

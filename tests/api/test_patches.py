@@ -11,9 +11,10 @@ import pytest
 from jobferry.kube import errors
 from jobferry.kube.calls import PatchKind
 from jobferry.kube.client import Client
-from jobferry.kube.resources import CONFIG_MAPS, Resource
+from jobferry.kube.resources import CONFIG_MAPS
 from jobferry.objects import Obj, json_patch, merge_keys, merge_patch, strategic_patch
 from jobferry.objects.patch_errors import BadPatch
+from jobferry.objects.resource import Resource
 from tests.api import patch_cases
 
 pytestmark = pytest.mark.kube

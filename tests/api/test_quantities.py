@@ -11,9 +11,10 @@ import pytest
 
 from jobferry.kube import errors
 from jobferry.kube.client import Client
-from jobferry.kube.resources import JOBS, Resource
+from jobferry.kube.resources import JOBS
 from jobferry.objects import Obj, quantities
 from jobferry.objects.quantities import MILLI, BadQuantity
+from jobferry.objects.resource import Resource
 
 pytestmark = pytest.mark.api
 

@@ -21,9 +21,9 @@ from jobferry.kube.resources import (
     PODS,
     PRIORITY_CLASSES,
     SECRETS,
-    Resource,
 )
 from jobferry.objects import Obj
+from jobferry.objects.resource import Resource
 from jobferry.settings import DEFAULTS
 from jobferry.testing import assets
 from jobferry.testing.control_plane import ControlPlane

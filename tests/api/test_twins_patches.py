@@ -8,8 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jobferry.kube.calls import PatchKind
-from jobferry.kube.resources import CONFIG_MAPS, JOBS, Resource
+from jobferry.kube.resources import CONFIG_MAPS, JOBS
 from jobferry.objects import Obj
+from jobferry.objects.resource import Resource
 from tests.api import patch_cases
 from tests.api.job_bodies import job
 from tests.api.patch_cases import OBJECTS, POD_TEMPLATES

@@ -21,8 +21,9 @@ from jobferry.dispatch.queues import QUEUES
 from jobferry.kube import errors
 from jobferry.kube.access import Access
 from jobferry.kube.client import Client, Reach, connect
-from jobferry.kube.resources import NAMESPACES, SECRETS, Resource
+from jobferry.kube.resources import NAMESPACES, SECRETS
 from jobferry.objects import Obj
+from jobferry.objects.resource import Resource
 from jobferry.runtime import supervise
 from jobferry.settings import Settings
 from jobferry.testing import assets

@@ -15,8 +15,9 @@ from jobferry.kube.calls import PatchKind, Scope
 from jobferry.kube.client import Client
 from jobferry.kube.informer import Informer
 from jobferry.kube.items import Head, Item, Key
-from jobferry.kube.resources import EVENTS, JOBS, NAMESPACES, PODS, Resource
+from jobferry.kube.resources import EVENTS, JOBS, NAMESPACES, PODS
 from jobferry.objects import Obj, conditions
+from jobferry.objects.resource import Resource
 from jobferry.objects.times import timestamp
 from jobferry.runtime import supervise
 from jobferry.testing.fake_kubelet import fake_kubelet

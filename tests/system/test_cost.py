@@ -6,8 +6,9 @@ import pytest
 
 from jobferry.clock import sleep
 from jobferry.core.decide import decide
+from jobferry.core.kind import Kind
 from jobferry.core.steps import Step
-from jobferry.core.view import Kind, View
+from jobferry.core.view import View
 from jobferry.dispatch import reconciler
 from jobferry.dispatch.queues import QUEUES
 from jobferry.kube.resources import JOBS

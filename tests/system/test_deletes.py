@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobferry.core import legal
+from jobferry.kinds.job import legal
 from jobferry.kube.calls import Propagation
 from jobferry.kube.resources import JOBS
 from jobferry.objects import Obj

@@ -17,9 +17,9 @@ import yaml
 
 from jobferry.clock import SystemClock
 from jobferry.kube.client import Client, connect
-from jobferry.kube.resources import Resource
 from jobferry.localkube.controllers.job import external
 from jobferry.objects import Obj
+from jobferry.objects.resource import Resource
 from jobferry.runtime import supervise
 from jobferry.testing.control_plane import JOB_CONTROLLERS, ControlPlane
 from tests.system import virtual

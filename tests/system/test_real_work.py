@@ -16,9 +16,10 @@ from jobferry.clock import SystemClock
 from jobferry.kube import calls, kubeconfig
 from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client, connect
-from jobferry.kube.resources import JOBS, PODS, Resource
+from jobferry.kube.resources import JOBS, PODS
 from jobferry.local.processes import Cluster
 from jobferry.objects import Obj
+from jobferry.objects.resource import Resource
 from jobferry.testing import assets
 from tests.system.jobs import complete, condition, ended, failed
 from tests.system.world import named, pods_of, until_none, until_one

@@ -9,8 +9,9 @@ import pytest
 
 from jobferry.kube import errors
 from jobferry.kube.client import Client
-from jobferry.kube.resources import JOBS, NAMESPACES, Resource
+from jobferry.kube.resources import JOBS, NAMESPACES
 from jobferry.objects import Obj
+from jobferry.objects.resource import Resource
 from jobferry.testing import assets
 from jobferry.testing.control_plane import JOB_CONTROLLERS, ControlPlane
 from jobferry.testing.fake_kubelet import fake_kubelet

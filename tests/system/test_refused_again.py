@@ -11,7 +11,8 @@ import pytest
 from jobferry.clock import sleep
 from jobferry.dispatch.refusals import FIRST
 from jobferry.kube.calls import Scope
-from jobferry.kube.resources import EVENTS, NAMESPACES, Resource
+from jobferry.kube.resources import EVENTS, NAMESPACES
+from jobferry.objects.resource import Resource
 from jobferry.workers.resource import WORKERS
 from tests.system import audit
 from tests.system.fleet import IS_CHOSEN, IS_REAL, WORKER

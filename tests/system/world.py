@@ -13,8 +13,9 @@ from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client
 from jobferry.kube.informer import Informer
 from jobferry.kube.items import Head
-from jobferry.kube.resources import EVENTS, JOBS, PODS, PRIORITY_CLASSES, Resource
+from jobferry.kube.resources import EVENTS, JOBS, PODS, PRIORITY_CLASSES
 from jobferry.objects import Obj
+from jobferry.objects.resource import Resource
 from jobferry.runtime import supervise
 from tests.system.jobs import Holds, is_there
 

@@ -19,7 +19,7 @@ from jobferry.cli.hub import Hub, run
 from jobferry.cli.job_facts import ALONE, STARTING, Around, Facts, facts, is_delegated
 from jobferry.cli.timeline import Moment
 from jobferry.core import placement
-from jobferry.core.status import FAILED
+from jobferry.kinds.job.status import FAILED
 from jobferry.localkube.apiserver.printing import durations
 from jobferry.objects import Obj
 from jobferry.objects.times import timestamp

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
-from jobferry.kube.resources import Resource
 from jobferry.objects import Obj
+from jobferry.objects.resource import Resource
 
 
 def text(

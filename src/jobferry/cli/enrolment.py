@@ -18,8 +18,9 @@ from jobferry.kube.calls import PatchKind, Scope
 from jobferry.kube.client import Client
 from jobferry.kube.informer import Informer
 from jobferry.kube.items import Head
-from jobferry.kube.resources import NAMESPACES, SECRETS, SERVICE_ACCOUNTS, Resource
+from jobferry.kube.resources import NAMESPACES, SECRETS, SERVICE_ACCOUNTS
 from jobferry.objects import Obj
+from jobferry.objects.resource import Resource
 from jobferry.runtime import supervise
 from jobferry.workers.resource import WORKERS
 

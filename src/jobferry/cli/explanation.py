@@ -10,10 +10,10 @@ from jobferry.cli.job_events import refusals
 from jobferry.cli.picture import Opinion, Picture, Turn
 from jobferry.core import placement
 from jobferry.core.decide import decide
-from jobferry.core.status import end
 from jobferry.core.steps import Rest
 from jobferry.core.view import Policy, View
-from jobferry.kinds import job as job_kind
+from jobferry.kinds.job.adapter import JOB
+from jobferry.kinds.job.status import end
 from jobferry.localkube.apiserver.printing import durations
 from jobferry.objects import Obj
 from jobferry.settings import Settings
@@ -113,7 +113,7 @@ def _queue(job: Obj, policy: Policy) -> str:
 
 
 def _needs(job: Obj) -> str:
-    demand = job_kind.demand(job)
+    demand = JOB.demand(job)
     needed = ", ".join(f"{amount} {name}" for name, amount in sorted(demand.items()) if amount)
     return f"What is left of it needs {needed}." if needed else "It requests no resources."
 
@@ -122,7 +122,7 @@ def _loss(job: Obj, view: View) -> list[str]:
     """Say what becomes of a Job whose worker is out of reach, as the core has decided."""
     placed = placement.read(job)
     worker = view.workers.get(placed.shards[0].worker) if placed else None
-    if worker is None or worker.is_up or job_kind.finish(job):
+    if worker is None or worker.is_up or JOB.finish(job):
         return []
-    step = decide(view, job_kind)
+    step = decide(view, JOB)
     return [f"{step.why}."] if isinstance(step, Rest) else []

@@ -19,8 +19,9 @@ from jobferry.kube.access import Access
 from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client, connect
 from jobferry.kube.kubeconfig import Kubeconfig
-from jobferry.kube.resources import JOBS, Resource
+from jobferry.kube.resources import JOBS
 from jobferry.objects import Obj
+from jobferry.objects.resource import Resource
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from jobferry.cli import job_events
 from jobferry.core import placement
 from jobferry.core.marks import PREFIX
-from jobferry.core.status import count, end, is_suspended
+from jobferry.kinds.job.status import count, end, is_suspended
 from jobferry.localkube.apiserver.printing import durations
 from jobferry.objects import Obj, conditions
 

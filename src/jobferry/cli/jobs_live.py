@@ -11,8 +11,8 @@ from jobferry.cli.job_facts import Around
 from jobferry.cli.redraw import Screen, is_terminal
 from jobferry.clock import Seconds, sleep, timeout
 from jobferry.core import placement
-from jobferry.core.status import end
 from jobferry.errors import Error, Transient
+from jobferry.kinds.job.status import end
 from jobferry.kube.cache import Change
 from jobferry.kube.calls import Scope
 from jobferry.kube.informer import Freshness, Informer

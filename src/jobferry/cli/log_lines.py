@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from jobferry.cli import refusals, render
-from jobferry.core.status import end
 from jobferry.errors import Error
+from jobferry.kinds.job.status import end
 from jobferry.kube import calls, errors
 from jobferry.kube.cache import Change
 from jobferry.kube.calls import Call, Scope

@@ -21,7 +21,7 @@ from jobferry.dispatch.claims import Claims, follow_jobs
 from jobferry.dispatch.jobs import NOWHERE, JobHead
 from jobferry.dispatch.priorities import Classes, ClassHead
 from jobferry.dispatch.queues import QUEUES, Queues
-from jobferry.kinds import job as job_kind
+from jobferry.kinds.job.adapter import JOB
 from jobferry.kube import errors
 from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client
@@ -106,7 +106,7 @@ class Picture:
         _fill(workers, objects.workers)
         _fill(self._queues.objects, objects.queues)
         self._classes = _classes(hub, objects.priority_classes)
-        roster = Roster(lambda _: None)
+        roster = Roster()
         states = {each["metadata"]["name"]: state(each) for each in objects.workers}
         roster.update(workers, states, now)
         self.workers: Mapping[str, Worker] = roster.views
@@ -119,7 +119,7 @@ class Picture:
     def view(self, job: Obj, policy: Policy, refusals: Mapping[str, str]) -> View:
         """Return what the core would be told about a Job; the one place where that is put together."""
         meta = job["metadata"]
-        priority = priorities.value(job_kind.priority_class(job), self._classes, policy)
+        priority = priorities.value(JOB.priority_class(job), self._classes, policy)
         return View(
             namespace=meta["namespace"],
             name=meta["name"],
@@ -145,7 +145,7 @@ class Picture:
         """Return what those need together."""
         total: Demand = {}
         for item in self._jobs.by("worker", worker):
-            total = demand.add(total, job_kind.demand(item.object()))
+            total = demand.add(total, JOB.demand(item.object()))
         return total
 
     def opinions(self, view: View) -> list[Opinion]:
@@ -175,7 +175,7 @@ class Picture:
         for worker in self.workers.values():
             wishes.note(account, worker)
             for item in self._jobs.by("worker", worker.name):
-                needed = amounts(job_kind.demand(item.object()))
+                needed = amounts(JOB.demand(item.object()))
                 account.place(item.key, worker.name, needed)
         return account
 
@@ -223,7 +223,7 @@ def _opinion(account: Admission[Key], view: View, worker: str) -> Opinion:
         account.admit(0.0)  # long ago: nothing is kept for anybody
     fits, lack = account.reservation(mine) == worker, account.lacks(mine).get(worker)
     account.withdraw(mine)
-    return Opinion(worker, fits, "" if fits else verdicts.verdict(view, job_kind, worker, lack))
+    return Opinion(worker, fits, "" if fits else verdicts.verdict(view, JOB, worker, lack))
 
 
 def _line_up(
@@ -231,7 +231,7 @@ def _line_up(
 ) -> None:
     wants = Want(verdicts.eligible(view) if workers is None else workers)
     if view.hub is not None:
-        account.want(wishes.wish(key, view, job_kind, view.hub, wants))
+        account.want(wishes.wish(key, view, JOB, view.hub, wants))
 
 
 def _fill(informer: Informer[H], objects: Iterable[Obj]) -> None:

@@ -4,6 +4,7 @@ import msgspec
 
 from jobferry.clock import Seconds
 from jobferry.core import placement
+from jobferry.kinds.job import base as bases
 from jobferry.local.layout import HUB
 from jobferry.objects import Obj, conditions
 
@@ -96,7 +97,7 @@ def of_job(at: Seconds, cluster: str, job: Obj) -> JobSeen:
         place=shard.worker if shard else "" if is_delegated else cluster,
         attempt=record.attempt if record else 0,
         total=spec.get("completions") or 1,
-        kept=shard.base.succeeded if shard else 0,
+        kept=bases.read(shard.base).succeeded if shard else 0,
         done=status.get("succeeded", 0),
         failed=status.get("failed", 0),
         active=status.get("active", 0),

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from jobferry.core import placement, times
-from jobferry.core.status import COMPLETE, FAILED, INTERIM, SUSPENDED, count
+from jobferry.kinds.job import base as bases
+from jobferry.kinds.job.status import COMPLETE, FAILED, INTERIM, SUSPENDED, count
 from jobferry.objects import Obj
 
 _ENDS = {COMPLETE, FAILED}
@@ -40,9 +41,8 @@ def earned(job: Obj) -> list[str]:
     if placed is None or placed.attempt == 1:
         return []
     return [
-        f"{shard.base.succeeded} succeeded, {shard.base.failed} failed before attempt"
-        f" {placed.attempt}"
-        for shard in placed.shards
+        f"{base.succeeded} succeeded, {base.failed} failed before attempt {placed.attempt}"
+        for base in (bases.read(shard.base) for shard in placed.shards)
     ]
 
 

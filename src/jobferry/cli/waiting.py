@@ -12,8 +12,8 @@ from jobferry.cli.hub import Hub, NotThere
 from jobferry.cli.job_facts import is_running, progress, worker
 from jobferry.clock import Seconds, timeout
 from jobferry.core import placement
-from jobferry.core.status import COMPLETE, FAILED, end
 from jobferry.errors import BadInput, Error
+from jobferry.kinds.job.status import COMPLETE, FAILED, end
 from jobferry.kube.cache import Change
 from jobferry.kube.informer import Informer
 from jobferry.kube.items import Head

@@ -6,7 +6,7 @@ from jobferry.cli import options, render
 from jobferry.cli.arguments import Parser, completes
 from jobferry.cli.hub import Hub, run
 from jobferry.core import placement
-from jobferry.core.status import end
+from jobferry.kinds.job.status import end
 from jobferry.kube import errors
 from jobferry.kube.calls import Scope
 from jobferry.kube.resources import JOBS

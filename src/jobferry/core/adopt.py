@@ -3,12 +3,11 @@
 from dataclasses import replace
 
 from jobferry.core import placement, times
-from jobferry.core.base import Base
+from jobferry.core.kind import Earned, Kind
 from jobferry.core.marks import Standing, read
 from jobferry.core.placement import Placement, Shard
-from jobferry.core.status import count
-from jobferry.core.steps import Look, Notice, Record, Rest, Step
-from jobferry.core.view import Kind, View
+from jobferry.core.steps import Notice, ReadHub, Record, Rest, Step
+from jobferry.core.view import View
 from jobferry.objects import Obj
 
 FOUND = "its record was lost, and its mirror found there"
@@ -29,7 +28,7 @@ def adopt(view: View, kind: Kind, hub: Obj, known: Placement | None) -> Step | N
     if attempt <= last:
         return None
     if not view.is_live:
-        return Look()  # most likely it is our cache that does not know yet
+        return ReadHub()  # most likely it is our cache that does not know yet
     here = Placement(
         hub["metadata"]["uid"], attempt, (Shard(worker, view.workers[worker].cluster),)
     )
@@ -64,17 +63,17 @@ def _with_base(here: Placement, kind: Kind, hub: Obj, mirror: Obj) -> Placement:
     return _based(here, kind.earlier(hub, mirror))
 
 
-def _based(here: Placement, base: Base) -> Placement:
+def _based(here: Placement, base: Earned) -> Placement:
     return replace(here, shards=(replace(here.shards[0], base=base),))
 
 
-def await_workers(view: View, hub: Obj) -> Rest | None:
+def await_workers(view: View, kind: Kind, hub: Obj) -> Rest | None:
     """Wait for the workers that may hold a workload which nobody knows to be anywhere, though it ran.
 
     They are waited for as any lost worker that is known to hold one.
     """
     away = [worker for worker in view.workers.values() if not worker.is_up]
-    if not away or not _has_run(hub):
+    if not away or not kind.has_run(hub):
         return None
     names = ", ".join(worker.name for worker in away)
     why = (
@@ -87,9 +86,3 @@ def await_workers(view: View, hub: Obj) -> Rest | None:
         return Rest(why, notices=notices)
     left = times.left(max(since), after, view.now)
     return Rest(why, left, notices) if left > 0 else None
-
-
-def _has_run(hub: Obj) -> bool:
-    status = hub.get("status") or {}
-    members = ("active", "succeeded", "failed", "terminating")
-    return bool(status.get("startTime")) or any(count(status, each) for each in members)

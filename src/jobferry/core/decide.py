@@ -7,29 +7,29 @@ after a crash at any point is nothing special.
 from dataclasses import replace
 
 from jobferry.clock import Seconds
-from jobferry.core import going, legal, placement, times
+from jobferry.core import going, placement, times
 from jobferry.core.adopt import adopt, await_workers
 from jobferry.core.follow import follow
+from jobferry.core.kind import Kind
 from jobferry.core.marks import HUB_UID, Standing, Verdict, read
 from jobferry.core.place import lose, move, place
-from jobferry.core.placement import Placement, Shard
-from jobferry.core.status import count, end, uncounted
+from jobferry.core.placement import Placement
 from jobferry.core.steps import (
     CreateMirror,
     DeleteMirror,
-    Look,
-    LookAtMirror,
     Notice,
+    ReadHub,
+    ReadMirror,
     Record,
     Rest,
     Step,
     WriteStatus,
 )
-from jobferry.core.view import Kind, View
+from jobferry.core.view import View
 from jobferry.objects import Obj
 from jobferry.objects.times import timestamp
 
-LOOK_AGAIN: Seconds = 600.0
+ASK_EVERY: Seconds = 600.0
 """How often it is looked whether a workload that nobody follows is still there: nothing tells when it goes."""
 
 
@@ -85,7 +85,7 @@ def _leave_alone(workers: list[str]) -> Step:
         "It is there, but its managedBy is not claimed any more:"
         f" its mirror on {', '.join(workers)} goes on, and nobody reports of it"
     )
-    return Rest("it is not claimed", LOOK_AGAIN, (Notice("NotClaimed", what),))
+    return Rest("it is not claimed", ASK_EVERY, (Notice("NotClaimed", what),))
 
 
 def _is_ours(view: View, worker: str, obj: Obj) -> bool:
@@ -120,7 +120,7 @@ def _judge(view: View, hub: Obj, placed: Placement | None, worker: str, obj: Obj
 
 def _delete(view: View, worker: str, obj: Obj, why: str, *, only_as_seen: bool = False) -> Step:
     # Never on the word of a cache alone: it may not show yet what we wrote a moment ago.
-    return DeleteMirror(worker, obj, why, only_as_seen) if view.is_live else Look()
+    return DeleteMirror(worker, obj, why, only_as_seen) if view.is_live else ReadHub()
 
 
 def _can_delete(view: View, worker: str, obj: Obj) -> bool:
@@ -146,8 +146,7 @@ def _finished(view: View, kind: Kind, hub: Obj) -> Step:
     if keep is None:
         return Rest("finished")
     # Whoever wrote the end may have left out when it came.
-    ended = (end(hub["status"]) or {}).get("lastTransitionTime")
-    since = times.instant(ended or hub["metadata"]["creationTimestamp"])
+    since = kind.finished_at(hub) or times.made_at(hub)
     left = times.left(since, keep, view.now)
     if left > 0:
         return Rest("finished; its mirror stays for a while", left)
@@ -162,11 +161,11 @@ def _unplaced(view: View, kind: Kind, hub: Obj) -> Step:
     if vouched is not None:
         # Somebody lost or changed the annotation; the condition still knows.
         return Record(placement.patch(hub, vouched, view.now), vouched)
-    if waits := await_workers(view, hub):
+    if waits := await_workers(view, kind, hub):
         return waits
-    if hub["spec"].get("suspend"):
-        patch = legal.patch(hub, legal.unplaced(hub, view.now))
-        return WriteStatus(patch, None) if patch else Rest("suspended before it was placed")
+    if kind.is_suspended(hub):
+        report = kind.waiting(hub, view.now)
+        return WriteStatus.of(report) if report else Rest("suspended before it was placed")
     return place(view, kind, hub)
 
 
@@ -240,9 +239,9 @@ def _no_mirror(view: View, kind: Kind, hub: Obj, placed: Placement) -> Step:
         # Not on the word of a cache alone: it may be late, and the mirror there and running.
         is_told = view.untold != placed
         is_certain = isinstance(step, Rest) or shard.worker in view.seen or not is_told
-        return step if is_certain else LookAtMirror(marks)
+        return step if is_certain else ReadMirror(marks)
     if not view.is_live:
-        return Look()  # the cache may be late, and the workload finished
+        return ReadHub()  # the cache may be late, and the workload finished
     return CreateMirror(shard.worker, kind.mirror(hub, marks, shard.base))
 
 
@@ -255,21 +254,9 @@ def _go_on(view: View, kind: Kind, hub: Obj, placed: Placement) -> Step | None:
     if view.workers[shard.worker].gives_away:
         why = f"worker {shard.worker} gives its work away"
         return move(view, kind, hub, placed, None, why=why, is_nowhere=True)
-    if _shows_work_since(hub, shard):
+    if kind.has_run_since(hub, shard.base):
         return lose(view, kind, hub, placed, None)
     if going.holds_name(view, shard.worker):
         why = f"an earlier mirror of its name is not gone from worker {shard.worker} yet"
         return move(view, kind, hub, placed, None, why=why)
     return None
-
-
-def _shows_work_since(hub: Obj, shard: Shard) -> bool:
-    """Tell whether the hub shows more than what was earned before this attempt: its mirror ran."""
-    status = hub.get("status") or {}
-    return (
-        count(status, "ready") > 0
-        or count(status, "terminating") > 0
-        or any(uncounted(status, outcome) for outcome in ("succeeded", "failed"))
-        or count(status, "succeeded") > shard.base.succeeded
-        or count(status, "failed") > shard.base.failed
-    )

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from jobferry.clock import Seconds
-from jobferry.core import legal, place, times, verdicts
+from jobferry.core import place, times, verdicts
 from jobferry.core.going import is_going
+from jobferry.core.kind import Edits, Kind, Stillness
 from jobferry.core.marks import VACATING
 from jobferry.core.placement import Placement
-from jobferry.core.status import INTERIM, SUSPENDED, count, end, is_suspended
 from jobferry.core.steps import EditMirror, Notice, Rest, Step, Want, WriteStatus
-from jobferry.core.view import Edits, Kind, View
-from jobferry.objects import Obj, conditions
+from jobferry.core.view import View
+from jobferry.objects import Obj
 
 DRAINED = "Drained"
 """Why a mirror leaves, as it is noted there: its worker gives its work away."""
@@ -20,18 +20,16 @@ NOT_STARTED = "NotStarted"
 """Nothing of it ever ran there."""
 
 COUNTS_WITHIN: Seconds = 5.0
-"""By when a worker that counts late has counted: its Job controller looks at pods again within a second."""
+"""By when a worker that counts late has counted: its controllers look at pods again within a second."""
 
 
 def follow(view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj) -> Step:
     """Bring the status back and the user's edits over; or see to it that the mirror leaves its worker."""
     shard = placed.shards[0]
-    if _is_about_to_end(mirror.get("status") or {}):
+    if kind.is_about_to_end(mirror):
         return Rest(f"ends on {shard.worker}: one write will tell all of it")
-    wanted = kind.wanted_status(hub, mirror, shard.base)
-    status = legal.legalise(hub, wanted, view.now)
-    if patch := legal.patch(hub, status):
-        return WriteStatus(patch, kind.finish({"status": status}))
+    if report := kind.report(hub, mirror, shard.base, view.now):
+        return WriteStatus.of(report)
     if is_going(mirror):
         return _see_off(view, kind, hub, placed, mirror)
     leaving = _leaving(view, kind, hub, placed, mirror)
@@ -41,14 +39,6 @@ def follow(view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj) -> 
     if edits.patch:
         return EditMirror(shard.worker, mirror, edits.patch)
     return _rest(view, kind, mirror, shard.worker, edits, leaving)
-
-
-def _is_about_to_end(status: Obj) -> bool:
-    """Tell whether nothing runs any more and it is decided how to end: the next status is the last."""
-    listed = status.get("conditions")
-    is_decided = any(conditions.is_true(listed, interim) for interim in INTERIM.values())
-    is_over = not count(status, "active") and not count(status, "terminating")
-    return is_decided and is_over and end(status) is None
 
 
 # Leaving
@@ -118,18 +108,17 @@ def _vacate(
     By then the hub shows all that it earned, so that two attempts never overlap.
     """
     worker = placed.shards[0].worker
-    status = mirror.get("status") or {}
-    is_stopped = _noted(mirror) is not None
-    if not is_stopped and is_suspended(status) and not mirror["spec"].get("suspend"):
+    is_stopped, stillness = _noted(mirror) is not None, kind.stillness(mirror)
+    if not is_stopped and stillness is Stillness.RESUMES:
         # Else what is said of the time before would be taken for what is yet to come: that nothing runs.
         said = f"is to leave {worker}: waits until it is said there that it was resumed"
         return Rest(said, wants=wants)
     if not is_stopped:
         note = {"metadata": {"annotations": {VACATING: why}}}
-        return EditMirror(worker, mirror, {**note, "spec": {"suspend": True}})
-    if not is_suspended(status) or count(status, "active") or count(status, "terminating"):
+        return EditMirror(worker, mirror, {**note, **(kind.stop(mirror) or {})})
+    if stillness is not Stillness.STOPPED:
         return Rest(f"leaves {worker}: waits until its pods have ended", wants=wants)
-    if left := _time_to_count(view, worker, status):
+    if left := _time_to_count(view, kind, worker, mirror):
         said = f"leaves {worker}: not all of its pods may be counted yet"
         return Rest(said, left, wants=wants)
     reasons = {
@@ -139,13 +128,12 @@ def _vacate(
     return place.move(view, kind, hub, placed, mirror, why=reasons[why], but=worker)
 
 
-def _time_to_count(view: View, worker: str, status: Obj) -> Seconds:
-    """Return how long a worker may still take to tell of pods that end though their Job is suspended."""
-    suspension = conditions.find(status.get("conditions"), SUSPENDED) or {}
-    since = suspension.get("lastTransitionTime")
+def _time_to_count(view: View, kind: Kind, worker: str, mirror: Obj) -> Seconds:
+    """Return how long a worker may still take to tell of pods that end though their mirror has stopped."""
+    since = kind.stopped_at(mirror)
     if since is None or not view.workers[worker].counts_late:
         return 0.0
-    return max(0.0, times.left(times.instant(since), COUNTS_WITHIN, view.now))
+    return max(0.0, times.left(since, COUNTS_WITHIN, view.now))
 
 
 def _stay(view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj) -> Step:
@@ -160,13 +148,10 @@ def _stay(view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj) -> S
 
 
 def _see_off(view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj) -> Step:
-    """Follow a mirror that somebody deleted until it is gone, or nothing of it runs any more.
-
-    A worker starts no more pods for it, but those that run may run to their end.
-    """
-    worker, status = placed.shards[0].worker, mirror.get("status") or {}
+    """Follow a mirror that somebody deleted until it is gone, or nothing of it runs any more."""
+    worker = placed.shards[0].worker
     why = f"was deleted on {worker}: waits until it is gone"
-    if count(status, "active") or count(status, "terminating"):
+    if kind.stillness(mirror) is not Stillness.STOPPED:
         return Rest(why)
     deleted = times.instant(mirror["metadata"]["deletionTimestamp"])
     left = times.left(deleted, COUNTS_WITHIN, view.now)

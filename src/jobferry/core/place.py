@@ -1,14 +1,13 @@
 """Chooses where a workload runs, for the first time or again, and what becomes of it where that is nowhere."""
 
 from dataclasses import replace
-from datetime import datetime
 
-from jobferry.core import legal, placement, times, verdicts
+from jobferry.core import placement, times, verdicts
+from jobferry.core.kind import Kind
 from jobferry.core.placement import Placement, Shard
-from jobferry.core.status import SUSPENDED, end
-from jobferry.core.steps import Look, Notice, Record, Rest, Step, Want, WriteStatus
-from jobferry.core.view import Kind, View, Worker
-from jobferry.objects import Obj, conditions
+from jobferry.core.steps import Notice, ReadHub, Record, Rest, Step, Want, WriteStatus
+from jobferry.core.view import View, Worker
+from jobferry.objects import Obj
 
 NO_WORKER = "NoWorker"
 
@@ -42,13 +41,10 @@ def move(
     `is_nowhere` says that it is certain that no mirror runs.
     """
     if not view.is_live:
-        return Look()
+        return ReadHub()
     base = kind.carried(hub, mirror, placed.shards[0].base, view.now)
-    if ended := kind.outcome(hub, base):
-        patch = legal.patch(hub, legal.legalise(hub, ended, view.now))
-        return (
-            WriteStatus(patch, str((end(ended) or {}).get("type"))) if patch else Rest("ended")
-        )
+    if ended := kind.outcome(hub, base, view.now):
+        return WriteStatus.of(ended)
     earned = Shard("", "", base)
     attempt = placed.attempt + 1
     return _place(view, kind, hub, attempt, earned, why=why, but=but, is_nowhere=is_nowhere)
@@ -60,9 +56,8 @@ def lose(view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj | None
     if not view.policy.fails_deleted:
         return move(view, kind, hub, placed, mirror, why=why)
     if not view.is_live:
-        return Look()
-    patch = legal.patch(hub, legal.fail(hub, "MirrorDeleted", why.capitalize(), view.now))
-    return WriteStatus(patch, "Failed") if patch else Rest("failed")
+        return ReadHub()
+    return _fail(view, kind, hub, "MirrorDeleted", why.capitalize())
 
 
 def is_recordable(
@@ -101,7 +96,7 @@ def _record(
     """Return the step that places a workload on a worker; None if there is no room for it on the hub object."""
     there = replace(shard, worker=worker.name, cluster=worker.cluster)
     decision = Placement(hub["metadata"]["uid"], attempt, (there,))
-    idle = kind.IDLE if attempt > 1 else None
+    idle = kind.idle(hub) if attempt > 1 else None
     patch = placement.patch(hub, decision, view.now, idle=idle)
     return Record(patch, decision) if placement.fits(hub, patch) else None
 
@@ -119,21 +114,19 @@ def _wait(
         return Rest(waits, notices=(Notice("NoQueue", reason.text),))
     told = "NamespaceNotAllowed" if reason.is_out_of_bounds else NO_WORKER
     notices = (Notice(told, f"No worker can take it: {reason.text}"),)
-    if give_up is None or not is_nowhere or (hub.get("status") or {}).get("startTime"):
+    if give_up is None or not is_nowhere or kind.has_run(hub):
         # What has run, or may run, is not thrown away because its worker went: it waits for the next one.
         return Rest(waits, notices=notices, wants=wants)
-    if patch := legal.patch(hub, legal.unplaced(hub, view.now)):
-        return WriteStatus(patch, None)  # from now on it says since when it is not suspended
-    left = times.left(_waits_since(hub), give_up, view.now)
+    if report := kind.waiting(hub, view.now):
+        return WriteStatus.of(report)  # from now on it says since when it is not suspended
+    # It began to wait when it was made, or resumed.
+    left = times.left(kind.resumed_at(hub) or times.made_at(hub), give_up, view.now)
     if left > 0:
         return Rest(waits, left, notices, wants)
     message = f"No worker took it within {give_up:g} s: {reason.text}"
-    patch = legal.patch(hub, legal.fail(hub, NO_WORKER, message, view.now))
-    return WriteStatus(patch, "Failed") if patch else Rest("failed")
+    return _fail(view, kind, hub, NO_WORKER, message)
 
 
-def _waits_since(hub: Obj) -> datetime:
-    """Return when a workload that runs nowhere began to wait: when it was made, or resumed."""
-    suspended = conditions.find((hub.get("status") or {}).get("conditions"), SUSPENDED) or {}
-    made = hub["metadata"]["creationTimestamp"]
-    return times.instant(suspended.get("lastTransitionTime") or made)
+def _fail(view: View, kind: Kind, hub: Obj, reason: str, message: str) -> Step:
+    report = kind.fail(hub, reason, message, view.now)
+    return WriteStatus.of(report) if report else Rest("failed")

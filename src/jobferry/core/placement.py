@@ -6,14 +6,14 @@ says the same and the UID in it is the object's own.
 """
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
 import orjson
 
-from jobferry.core.base import Base
+from jobferry.core.kind import Earned
 from jobferry.objects import Obj, conditions
 
 ANNOTATION = "jobferry.io/placement"
@@ -35,12 +35,11 @@ class Shard:
     cluster: str
     """The UID of the worker's cluster: a worker whose cluster was made anew has lost the mirror."""
 
-    base: Base = field(default_factory=Base)
+    base: Earned = ""
     """What earlier attempts of this part have earned."""
 
     def __str__(self) -> str:
-        earned = self.base.to_json()
-        after = f" after {orjson.dumps(earned).decode()}" if earned else ""
+        after = f" after {self.base}" if self.base else ""
         return f"{self.worker} ({self.cluster}){after}"
 
 
@@ -130,7 +129,7 @@ def _told(uid: str, message: str) -> Placement | None:
     if attempt is None:
         return None
     shards = tuple(
-        Shard(worker, cluster, Base.from_json(orjson.loads(base or "{}")))
+        Shard(worker, cluster, _earned(orjson.loads(base or "{}")))
         for worker, cluster, base in _SHARD.findall(message, attempt.end())
     )
     return Placement(uid, int(attempt[1]), shards) if shards else None
@@ -150,7 +149,11 @@ def _to_json(placement: Placement) -> Obj:
         "uid": placement.uid,
         "attempt": placement.attempt,
         "shards": [
-            {"worker": shard.worker, "cluster": shard.cluster, "base": shard.base.to_json()}
+            {
+                "worker": shard.worker,
+                "cluster": shard.cluster,
+                "base": orjson.Fragment(shard.base or "{}"),
+            }
             for shard in placement.shards
         ],
     }
@@ -160,7 +163,13 @@ def _from_json(data: Any) -> Placement | None:
     if data["format"] != FORMAT:
         return None
     shards = tuple(
-        Shard(str(shard["worker"]), str(shard["cluster"]), Base.from_json(shard["base"]))
+        Shard(str(shard["worker"]), str(shard["cluster"]), _earned(shard["base"]))
         for shard in data["shards"]
     )
-    return Placement(str(data["uid"]), int(data["attempt"]), shards) if shards else None
+    known = Placement(str(data["uid"]), int(data["attempt"]), shards)
+    # What no condition could vouch for is no record, however it got there.
+    return known if told(known.uid, str(known)) == known else None
+
+
+def _earned(members: dict[str, Any]) -> Earned:
+    return orjson.dumps(members).decode() if members else ""

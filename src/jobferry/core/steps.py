@@ -3,18 +3,19 @@
 from dataclasses import dataclass
 
 from jobferry.clock import Seconds
+from jobferry.core.kind import Report
 from jobferry.core.marks import Marks
 from jobferry.core.placement import Placement
 from jobferry.objects import Obj
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ReadHub:
     """Read the hub object from its API server: a cache is not enough for what may come next."""
 
 
 @dataclass(frozen=True, slots=True)
-class LookAtMirror:
+class ReadMirror:
     """Read the mirror with these marks from its worker's API server, or that there is none."""
 
     marks: Marks
@@ -37,6 +38,11 @@ class WriteStatus:
     patch: Obj
     end: str | None
     """How the workload ended, if this write says that it did."""
+
+    @classmethod
+    def of(cls, report: Report) -> "WriteStatus":
+        """Return the step that writes what a kind would have the hub show."""
+        return cls(report.patch, report.end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,5 +103,12 @@ class Rest:
 
 
 Step = (
-    Look | LookAtMirror | Record | WriteStatus | CreateMirror | EditMirror | DeleteMirror | Rest
+    ReadHub
+    | ReadMirror
+    | Record
+    | WriteStatus
+    | CreateMirror
+    | EditMirror
+    | DeleteMirror
+    | Rest
 )

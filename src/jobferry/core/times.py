@@ -13,6 +13,11 @@ def instant(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
+def made_at(obj: Obj) -> datetime:
+    """Return when an API server made an object."""
+    return instant(obj["metadata"]["creationTimestamp"])
+
+
 def left(since: datetime, lasts: Seconds, now: datetime) -> Seconds:
     """Return how much is left of a time that began then; less than nothing once it is over."""
     return lasts - (now - since).total_seconds()

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 
 from jobferry.core import going
+from jobferry.core.kind import Kind
 from jobferry.core.room import Lack
-from jobferry.core.view import Kind, View, Worker
+from jobferry.core.view import View, Worker
 from jobferry.objects.demand import MOST
 from jobferry.objects.times import timestamp
 

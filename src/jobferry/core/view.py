@@ -3,85 +3,14 @@
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol
 
 from jobferry.clock import Seconds
-from jobferry.core.base import Base
 from jobferry.core.bounds import NO_BOUNDS, Bounds
 from jobferry.core.marks import Marks
 from jobferry.core.placement import Placement
 from jobferry.core.room import Lack
 from jobferry.objects import Obj
-from jobferry.objects.demand import Demand
 from jobferry.objects.quantities import Quantity
-
-
-class Edits(Protocol):
-    """What changed on the hub since it was forwarded, and what somebody changed on the mirror."""
-
-    @property
-    def patch(self) -> Obj | None:
-        """The merge patch that forwards it."""
-        ...
-
-    @property
-    def refusals(self) -> tuple[str, ...]:
-        """What cannot be forwarded, and why."""
-        ...
-
-    @property
-    def drift(self) -> tuple[str, ...]:
-        """What is not on the mirror as it was forwarded."""
-        ...
-
-
-class Kind(Protocol):
-    """What deciding needs to know of a workload kind; `kinds` has the adapters."""
-
-    @property
-    def IDLE(self) -> Obj:  # noqa: N802 (a constant of the adapter)
-        """The merge patch of a status by which nothing runs."""
-        ...
-
-    def demand(self, hub: Obj) -> Demand:
-        """Return what a workload needs at any one moment."""
-        ...
-
-    def mirror(self, hub: Obj, marks: Marks, base: Base) -> Obj:
-        """Return the object to create on a worker."""
-        ...
-
-    def wanted_status(self, hub: Obj, mirror: Obj, base: Base) -> Obj:
-        """Return the status that the mirror would have the hub object show."""
-        ...
-
-    def finish(self, obj: Obj) -> str | None:
-        """Return how it ended; None if it did not."""
-        ...
-
-    def carried(self, hub: Obj, mirror: Obj | None, base: Base, now: datetime) -> Base:
-        """Return the base of the next attempt."""
-        ...
-
-    def earlier(self, hub: Obj, mirror: Obj) -> Base:
-        """Return the base that a mirror was made with, as far as it can be told without the record of it."""
-        ...
-
-    def outcome(self, hub: Obj, base: Base) -> Obj | None:
-        """Return the status to want if nothing is left to run."""
-        ...
-
-    def waits_since(self, mirror: Obj) -> datetime | None:
-        """Return since when a mirror should run while none of it ever has; None: it has, or need not."""
-        ...
-
-    def resume(self, hub: Obj, mirror: Obj, base: Base, now: datetime) -> Obj:
-        """Return the merge patch that lets a mirror which we suspended ourselves be as the hub wants it."""
-        ...
-
-    def edits(self, hub: Obj, mirror: Obj, base: Base) -> Edits:
-        """Compare the hub object with its mirror and with what was forwarded."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +40,7 @@ class Worker:
     """Whether its Worker was deleted: what runs there is to run elsewhere, unless the queue says to wait."""
 
     counts_late: bool = False
-    """Whether it may say that a Job is suspended before it has counted the pods that still end."""
+    """Whether it may say that a workload has stopped before it has counted what still ends."""
 
     max_load: int | None = None
     """How many unfinished workloads it takes; None: any number."""

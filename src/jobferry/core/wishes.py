@@ -4,17 +4,18 @@ from typing import Any
 
 from jobferry.core import times
 from jobferry.core.admission import Admission
+from jobferry.core.kind import Kind
 from jobferry.core.line import Place, Terms, W, Wish
 from jobferry.core.room import amounts
 from jobferry.core.steps import Want
-from jobferry.core.view import Kind, View, Worker
+from jobferry.core.view import View, Worker
 from jobferry.objects import Obj
 
 
 def wish(workload: W, view: View, kind: Kind, hub: Obj, wants: Want) -> Wish[W]:
     """Return what a workload wishes that wants one of some workers."""
     meta, policy = hub["metadata"], view.policy
-    made = times.instant(meta["creationTimestamp"]).timestamp()
+    made = times.made_at(hub).timestamp()
     terms = Terms(policy.queue, wants.workers, policy.placement, amounts(kind.demand(hub)))
     return Wish(workload, Place(made, meta["uid"]), view.priority, terms)
 

@@ -11,7 +11,7 @@ from jobferry.core import marks
 from jobferry.core.marks import Standing
 from jobferry.core.steps import CreateMirror, DeleteMirror, EditMirror, Record, WriteStatus
 from jobferry.errors import Error
-from jobferry.kinds import job
+from jobferry.kinds.job.adapter import JOB
 from jobferry.kube import calls, errors
 from jobferry.kube.client import Client
 from jobferry.kube.events import Tell
@@ -94,7 +94,7 @@ class Actor:
         self._may_act = may_act
         self._tells_all_placements = tells_all_placements
 
-    async def look(self, key: Key) -> Obj | None:
+    async def read_hub(self, key: Key) -> Obj | None:
         """Read a workload from the hub's API server; None: it is gone."""
         async with self._inflight.slot(Priority.STATUS):
             try:
@@ -175,13 +175,13 @@ class Actor:
                     resource_version=meta["resourceVersion"] if step.only_as_seen else None,
                 )
         except (errors.NotFound, errors.Conflict):
-            await self.look_at_mirror(step.worker, key)  # gone, or another by now
+            await self.read_mirror(step.worker, key)  # gone, or another by now
         else:
             _mirrors(link).absorb_deletion(key, answer)
             write = _log.debug if step.is_routine else _log.info
             write("Mirror deleted", worker=step.worker, mirror=key.name, why=step.why)
 
-    async def look_at_mirror(self, worker: str, key: Key) -> Obj | None:
+    async def read_mirror(self, worker: str, key: Key) -> Obj | None:
         """Read what a worker has in the place of a mirror, ahead of the watch; None: nothing."""
         link = self._link(worker)
         mirrors = _mirrors(link)
@@ -287,7 +287,7 @@ class Actor:
 
 def _difference(sent: Obj, made: Obj) -> str | None:
     """Say what a worker did to a mirror that makes it useless, if anything."""
-    if dropped := job.dropped_fields(sent, made):
+    if dropped := JOB.dropped_fields(sent, made):
         return f"does not know {', '.join(dropped)}"
     if lost := marks.altered(sent, made):
         # Without them the mirror would be foreign to us: run on there, and again elsewhere.

@@ -1,4 +1,4 @@
-"""Keeps the account of order and room up to date, and has looked at whom a pass over it concerns."""
+"""Keeps the account of order and room up to date, and wakes whom a pass over it concerns."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -11,7 +11,7 @@ from jobferry.core.room import Amounts, Lack, amounts
 from jobferry.core.steps import Want
 from jobferry.core.view import View
 from jobferry.dispatch.jobs import JobHead
-from jobferry.kinds import job
+from jobferry.kinds.job.adapter import JOB
 from jobferry.kube.cache import Change
 from jobferry.kube.decoded import Decoded
 from jobferry.kube.items import Key
@@ -29,11 +29,11 @@ class _Need(NamedTuple):
 
 
 class Admitting:
-    """The account of one dispatcher; `look` is told of every workload that a pass concerns."""
+    """The account of one dispatcher; `wake` is told of every workload that a pass concerns."""
 
-    def __init__(self, clock: Clock, look: Callable[[Key], None], decoded: Decoded) -> None:
+    def __init__(self, clock: Clock, wake: Callable[[Key], None], decoded: Decoded) -> None:
         self._clock = clock
-        self._look = look
+        self._wake = wake
         self._decoded = decoded
         self._admission = Admission[Key]()
         self._needs: dict[Key, _Need] = {}
@@ -62,7 +62,7 @@ class Admitting:
     # What changes
 
     def begin(self) -> None:
-        """Begin to act: all that waits is going to be looked at, and to say so."""
+        """Begin to act: all that waits is going to be reconciled, and to say so."""
         self._is_acting = True
         self._settles_until = self._clock.monotonic() + SETTLE_WITHIN
 
@@ -85,7 +85,7 @@ class Admitting:
         generation, known = item.head.metadata.generation, self._needs.get(key)
         if known is None or (known.generation, known.worker) != (generation, worker):
             # Else its status is another, as most of the time.
-            need = _Need(generation, worker, amounts(job.demand(self._decoded(item))))
+            need = _Need(generation, worker, amounts(JOB.demand(self._decoded(item))))
             self._needs[key] = need
             self._admission.place(key, worker, need.demand)
             self._pass_soon()
@@ -108,22 +108,22 @@ class Admitting:
         self._pass_soon()
 
     def note_wish(self, key: Key, seen: View, wants: Want | None) -> None:
-        """Take note of what a Job wants that has just been looked at."""
+        """Take note of what a Job wants that has just been reconciled."""
         if wants is None or seen.hub is None:
             self._admission.withdraw(key)
         else:
-            self._admission.want(wishes.wish(key, seen, job, seen.hub, wants))
+            self._admission.want(wishes.wish(key, seen, JOB, seen.hub, wants))
         self._pass_soon()
 
-    def look_again(self) -> None:
-        """Look at all who are in line: they may wish something else now."""
+    def wake_all(self) -> None:
+        """Wake all who are in line: they may wish something else now."""
         for key in self._admission.workloads():
-            self._look(key)
+            self._wake(key)
 
     # The pass
 
     def _pass_soon(self) -> None:
-        """Have a pass after all that is looked at now: who is looked at first is a matter of chance."""
+        """Have a pass after all that is reconciled now: who comes first is a matter of chance."""
         if self._is_acting and self._soon is None and self._admission.has_news:
             self._soon = asyncio.get_running_loop().call_soon(self._pass)
 
@@ -139,9 +139,9 @@ class Admitting:
             return
         outcome = self._admission.admit(self._clock.now().timestamp())
         for made in outcome.admitted:
-            self._look(made.workload)
+            self._wake(made.workload)
         for key in outcome.waiting:
-            self._look(key)
+            self._wake(key)
 
     def _most_were_lost(self) -> bool:
         """Tell whether so many workers are out of reach, besides one that comes back, that it was us."""

@@ -1,7 +1,7 @@
-"""The dispatcher: observes the hub and the workers, and has looked at what a change concerns."""
+"""The dispatcher: observes the hub and the workers, and queues what a change concerns."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from jobferry.clock import Seconds
 from jobferry.dispatch.act import Actor
@@ -30,6 +30,7 @@ from jobferry.workers.caretaker import Load
 from jobferry.workers.link import Link
 from jobferry.workers.mirrors import MirrorHead, says_nothing
 from jobferry.workers.registry import Workers
+from jobferry.workers.roster import Turn
 from jobferry.workers.source import STRICT, Rules
 
 MOST_SLOW = 1000
@@ -76,8 +77,6 @@ class Dispatcher:
         self._hub = hub
         self._clock = hub.clock
         self._is_acting = False
-        self._doors: dict[str, object] = {}
-        self._faces: dict[str, object] = {}
         self.meters = meters or Meters(hub.clock)
         self._queue = WorkQueue[Key](hub.clock)
         self.jobs = follow_jobs(hub, options.claims)
@@ -102,7 +101,7 @@ class Dispatcher:
         self.queues = Queues(hub, self.workers.objects, options.lost_after)
         self.queues.objects.listen(self._on_queue)
         self._queue_statuses = QueueStatuses(hub, self.queues)
-        self._priorities = Priorities(hub, self._admitting.look_again)
+        self._priorities = Priorities(hub, self._admitting.wake_all)
         self._views = Views(
             origin=options.origin,
             dispatcher=options.dispatcher,
@@ -136,7 +135,7 @@ class Dispatcher:
     def _looping(self, reconciler: Reconciler, passes: int) -> Loop[Key]:
         return Loop(
             "dispatch",
-            reconciler.look,
+            reconciler.reconcile,
             queue=self._queue,
             failures=Failures(BACKOFF, self._hub.random),
             workers=passes,
@@ -166,15 +165,15 @@ class Dispatcher:
         await Heartbeat(self._hub, Hooks(on_lost=hearing.hang_up)).run()
 
     async def _act(self) -> None:
-        """Look at everything, and then at what changes: a standby takes note of nothing but its caches."""
+        """Reconcile everything, and then what changes: a standby takes note of nothing but its caches."""
         self.meters.begin()
         self._is_acting = True
         self._admitting.begin()
         self._views.memory.doubt_all()
         try:
-            self.workers.look_at_all()
-            self._look_at_unfinished()
-            self._look_at_all_mirrors()
+            self.workers.report_all()
+            self._queue_unfinished()
+            self._queue_all_mirrors()
             async with supervise.tasks("acting", clock=self._clock) as tasks:
                 tasks.start("queue statuses", self._queue_statuses.run)
                 await self._loop.run()
@@ -199,9 +198,9 @@ class Dispatcher:
 
     def _on_queue(self, change: Change[QueueHead]) -> None:
         if self._is_acting and is_news(change):
-            self._look_at_unfinished()
+            self._queue_unfinished()
             if self.queues.concerns_finished(change):
-                self._look_at_all_mirrors()
+                self._queue_all_mirrors()
 
     def _on_mirror(self, worker: str, change: Change[MirrorHead]) -> None:
         self._views.holders.note(worker, change)
@@ -215,46 +214,27 @@ class Dispatcher:
         self._queue.add(key, priority=int(has_ended))
         self.meters.reporting.start(key)
 
-    def _on_worker(self, name: str) -> None:
-        """Look at all that has to do with a worker; what may go there has its turn when a pass says so."""
+    def _on_worker(self, turn: Turn) -> None:
+        """Queue all that has to do with a worker; what may go there has its turn when a pass says so."""
+        name = turn.name
         self.meters.placements.add(name, by=0)
-        is_as_before = self._is_as_before(name)
-        forgiven = set() if is_as_before else self._views.memory.refused.forgive(name)
-        seen = self.workers.views().get(name)
-        self._admitting.note_worker(name, seen)
+        forgiven = set() if turn.is_silence else self._views.memory.refused.forgive(name)
+        self._admitting.note_worker(name, turn.after.view if turn.after else None)
         if not self._is_acting:
             return
-        self._look_at_mirrors(self.workers.link(name))
+        self._queue_mirrors(self.workers.link(name))
         for worker in dict.fromkeys((name, *self._lost())):
             for item in self.jobs.by("worker", worker):
                 self._queue.add(item.key)
         for item in self._wanderers():
             self._queue.add(item.key)
         # Who is in line knows which workers may take it, as long as that is for the same reasons.
-        is_other = self._is_other(name)
         for item in self.jobs.by("worker", NOWHERE):
-            if is_other or not self._admitting.waits(item.key):
+            if turn.is_for_others or not self._admitting.waits(item.key):
                 self._queue.add(item.key)
         for item in self.jobs if forgiven else ():
             if item.key.namespace in forgiven:
                 self._queue.add(item.key)
-
-    def _is_as_before(self, name: str) -> bool:
-        """Tell whether a worker has done no more than fall silent or be heard again: it refuses what it refused."""
-        item, seen = self.workers.objects.get(Key("", name)), self.workers.views().get(name)
-        known = self._faces.pop(name, None)
-        if item is not None and seen is not None:
-            head, heard = item.head, replace(seen, is_up=True, silent_since=None)
-            self._faces[name] = dict(head.metadata.labels), head.spec.namespaces.create, heard
-        return known is not None and known == self._faces.get(name)
-
-    def _is_other(self, name: str) -> bool:
-        """Tell whether others may go to a worker than before, whether it has room or not."""
-        item, seen = self.workers.objects.get(Key("", name)), self.workers.views().get(name)
-        known = self._doors.pop(name, None)
-        if item is not None and seen is not None:
-            self._doors[name] = dict(item.head.metadata.labels), seen.bounds, seen.watched
-        return known != self._doors.get(name)
 
     def _lost(self) -> list[str]:
         """Return the workers that are out of reach: what happens to theirs depends on the others, too."""
@@ -266,15 +246,15 @@ class Dispatcher:
         found = (self.jobs.get(key) for key in views.memory.refused_ones())
         return [item for item in found if item is not None and not views.holders.of(item.key)]
 
-    def _look_at_unfinished(self) -> None:
-        """Look at all Jobs but those that have ended: of these, at most their mirrors are to be seen to."""
+    def _queue_unfinished(self) -> None:
+        """Queue all Jobs but those that have ended: of these, at most their mirrors are to be seen to."""
         for item in self.jobs:
             if not (item.head.status.has_ended and self._views.claims.has(item.head)):
                 self._queue.add(item.key)
 
-    def _look_at_all_mirrors(self) -> None:
+    def _queue_all_mirrors(self) -> None:
         for link in self.workers.links():
-            self._look_at_mirrors(link)
+            self._queue_mirrors(link)
 
     def _load(self, worker: str) -> Load:
         """Count the unfinished Jobs of a worker, and those that are in namespaces out of sight there."""
@@ -284,7 +264,7 @@ class Dispatcher:
         placed = self.jobs.by("worker", worker)
         return Load(active, sum(not seen.shows(item.key.namespace) for item in placed))
 
-    def _look_at_mirrors(self, link: Link | None) -> None:
+    def _queue_mirrors(self, link: Link | None) -> None:
         """See to what is on a worker: nobody else will, if its Job went or moved while we were away."""
         if link is None or link.connection is None:
             return

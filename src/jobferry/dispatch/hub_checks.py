@@ -8,7 +8,8 @@ from jobferry.dispatch.queues import QUEUES
 from jobferry.errors import BadInput
 from jobferry.kube import errors
 from jobferry.kube.client import Client
-from jobferry.kube.resources import JOBS, LEASES, Resource
+from jobferry.kube.resources import JOBS, LEASES
+from jobferry.objects.resource import Resource
 from jobferry.runtime.backoff import Backoff
 from jobferry.workers.resource import WORKERS
 

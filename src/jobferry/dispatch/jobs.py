@@ -6,7 +6,7 @@ import msgspec
 
 from jobferry.core import placement
 from jobferry.core.placement import Placement
-from jobferry.kinds.job_progress import Condition, JobProgress
+from jobferry.kinds.job.progress import Condition, JobProgress
 from jobferry.kube.cache import Change
 from jobferry.kube.items import Head, Item
 

@@ -89,7 +89,7 @@ class Meters:
         )
         self._queue = registry.gauge(
             "jobferry_queue_length",
-            "Workloads to look at: waiting, delayed until a certain time, in work.",
+            "Workloads to reconcile: waiting, delayed until a certain time, in work.",
             "state",
         )
         self._age = registry.gauge(
@@ -97,7 +97,7 @@ class Meters:
         )
         self._passes = registry.tally(
             "jobferry_passes_total",
-            "Looks at a workload: done, again later, error (tried again).",
+            "Passes over a workload: done, again later, error (tried again).",
             "outcome",
         )
         self._connected = registry.gauge(

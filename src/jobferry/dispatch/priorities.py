@@ -12,7 +12,7 @@ from typing import NamedTuple
 from jobferry import log
 from jobferry.core.view import Policy
 from jobferry.errors import Error
-from jobferry.kinds import job
+from jobferry.kinds.job.adapter import JOB
 from jobferry.kube import optional
 from jobferry.kube.cache import Change
 from jobferry.kube.calls import Scope
@@ -78,7 +78,7 @@ class Priorities:
 
     def of(self, hub: Obj, policy: Policy) -> Priority:
         """Return the priority of a workload in the queue that has this policy."""
-        return value(job.priority_class(hub), self._classes(), policy)
+        return value(JOB.priority_class(hub), self._classes(), policy)
 
     def _classes(self) -> Classes | None:
         if self._known is None and self._objects.synced.is_set():

@@ -11,8 +11,8 @@ from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client
 from jobferry.kube.informer import Informer
 from jobferry.kube.items import Head, Item, Key, Metadata
-from jobferry.kube.resources import Resource
 from jobferry.objects import Obj, labels
+from jobferry.objects.resource import Resource
 from jobferry.workers.resource import WorkerHead
 
 QUEUES = Resource("jobferry.io", "v1alpha1", "queues", "Queue", namespaced=False)

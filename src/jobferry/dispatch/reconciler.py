@@ -1,4 +1,4 @@
-"""Looks at one workload: puts together what is known, asks the core for the next step, and takes it."""
+"""Reconciles one workload: puts together what is known, asks the core for the next step, and takes it."""
 
 from functools import partial
 from typing import TypeVar
@@ -11,9 +11,9 @@ from jobferry.core.steps import (
     CreateMirror,
     DeleteMirror,
     EditMirror,
-    Look,
-    LookAtMirror,
     Notice,
+    ReadHub,
+    ReadMirror,
     Record,
     Rest,
     Step,
@@ -32,7 +32,7 @@ from jobferry.dispatch.act import (
 from jobferry.dispatch.meters import Meters
 from jobferry.dispatch.strangers import Strangers
 from jobferry.dispatch.views import Known, Views
-from jobferry.kinds import job
+from jobferry.kinds.job.adapter import JOB
 from jobferry.kube import errors
 from jobferry.kube.events import Tell
 from jobferry.kube.items import Key
@@ -67,12 +67,12 @@ class Reconciler:
         self._meters = meters
         self._record = record
 
-    async def look(self, key: Key) -> Outcome:
+    async def reconcile(self, key: Key) -> Outcome:
         """Take steps until there is none to take."""
         known = Known(key)
         for _ in range(MOST_STEPS):
             view = self._views.of(known)
-            step = decide(view, job)
+            step = decide(view, JOB)
             if isinstance(step, Rest):
                 # All that has changed so far was in this view, our own writes too.
                 self._queue.withdraw(key)
@@ -81,9 +81,9 @@ class Reconciler:
             try:
                 await self._take(known, view, step)
             except Deposed:
-                return DONE  # once we lead again, all are looked at
+                return DONE  # once we lead again, all are reconciled
             except errors.Conflict:
-                await self._look(known)  # the hub object changed meanwhile: decide anew
+                await self._read_hub(known)  # the hub object changed meanwhile: decide anew
             except NotTaken as refusal:
                 # Told once, however often it is tried again.
                 self._tell(key, (Notice("StatusRefused", str(refusal)),))
@@ -99,10 +99,10 @@ class Reconciler:
 
     async def _take(self, known: Known, view: View, step: Step) -> None:
         match step:
-            case Look():
-                await self._look(known)
-            case LookAtMirror():
-                await self._look_at_mirror(step.marks)
+            case ReadHub():
+                await self._read_hub(known)
+            case ReadMirror():
+                await self._read_mirror(step.marks)
                 known.seen.add(step.marks.worker)
             case Record():
                 if self._may_ask(known.key, view, step):
@@ -125,13 +125,13 @@ class Reconciler:
             self._views.memory.note_placed(key, step.placement)
         self._meters.place([shard.worker for shard in step.placement.shards])
 
-    async def _look(self, known: Known) -> None:
-        found = await self._actor.look(known.key)
+    async def _read_hub(self, known: Known) -> None:
+        found = await self._actor.read_hub(known.key)
         known.learn(found, self._views.jobs.get(known.key), self._views.claims)
 
-    async def _look_at_mirror(self, marks: Marks) -> None:
+    async def _read_mirror(self, marks: Marks) -> None:
         key = Key(marks.namespace, marks.name)
-        found = await self._actor.look_at_mirror(marks.worker, key)
+        found = await self._actor.read_mirror(marks.worker, key)
         if found is not None and (other := marks.other_dispatcher(found)):
             raise Estranged(marks.worker, other)
 
@@ -147,7 +147,7 @@ class Reconciler:
     async def _create(self, key: Key, view: View, step: CreateMirror) -> None:
         memory = self._views.memory
         if not memory.refused.ask(key, step.worker):
-            return  # by now another asks for all: the next look at what is known says that it waits
+            return  # by now another asks for all: the next step says that it waits
         try:
             with self._meters.mirroring.stopping(key):
                 await self._actor.create(step, partial(self._views.memory.note_told, key))
@@ -162,9 +162,9 @@ class Reconciler:
                 self._record(_there(view.hub), "Warning", "Refused", message)
         else:
             if memory.refused.accept(key, step.worker):
-                self._look_at_others(key.namespace)
+                self._wake_others(key.namespace)
 
-    def _look_at_others(self, namespace: str) -> None:
+    def _wake_others(self, namespace: str) -> None:
         for item in self._views.jobs:
             if item.key.namespace == namespace:
                 self._queue.add(item.key)
@@ -176,7 +176,7 @@ class Reconciler:
             # It changed meanwhile, or went: the worker knows better than our copy.
             meta = step.obj["metadata"]
             key = Key(meta["namespace"], meta["name"])
-            await self._actor.look_at_mirror(step.worker, key)
+            await self._actor.read_mirror(step.worker, key)
 
     async def _rest(self, key: Key, view: View, step: Rest) -> Outcome:
         _log.debug("Rests", why=step.why)

@@ -90,7 +90,7 @@ class Holders:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Views:
-    """Looks into all caches."""
+    """Reads all caches."""
 
     origin: str
     dispatcher: str

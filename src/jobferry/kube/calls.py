@@ -12,8 +12,8 @@ from typing import Any, Literal
 from urllib.parse import quote, urlencode
 
 from jobferry.errors import BadInput
-from jobferry.kube.resources import Resource
 from jobferry.objects import Obj
+from jobferry.objects.resource import Resource
 
 PAGE = 500
 """Objects asked for at a time when listing; what kubectl and client-go ask for too."""

@@ -22,8 +22,9 @@ from jobferry.errors import Error, Transient
 from jobferry.kube import errors
 from jobferry.kube.client import Client
 from jobferry.kube.items import Key
-from jobferry.kube.resources import EVENTS, Resource
+from jobferry.kube.resources import EVENTS
 from jobferry.objects import Obj
+from jobferry.objects.resource import Resource
 from jobferry.objects.times import timestamp
 from jobferry.runtime.backoff import Backoff
 

@@ -8,8 +8,8 @@ import msgspec
 from jobferry.kube import errors, watch
 from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client
-from jobferry.kube.resources import Resource
 from jobferry.objects import Obj
+from jobferry.objects.resource import Resource
 
 
 async def until(

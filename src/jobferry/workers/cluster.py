@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from jobferry.kube import errors
 from jobferry.kube.client import Client
-from jobferry.kube.resources import JOBS, NAMESPACES, Resource
+from jobferry.kube.resources import JOBS, NAMESPACES
 from jobferry.objects import Obj
+from jobferry.objects.resource import Resource
 
 KINDS = (JOBS,)
 """The kinds of workloads that we know to run elsewhere."""

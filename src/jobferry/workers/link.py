@@ -124,7 +124,7 @@ class Link:
                 self._miss("Crashed", f"This is a bug of the dispatcher: {error!r}")
             await sleep(self._clock, AFTER_CRASH)
 
-    def look_again(self) -> None:
+    def reread_kubeconfig(self) -> None:
         """Take note that the kubeconfig may be another one now."""
         self._news.set()
 
@@ -188,7 +188,7 @@ class Link:
             if link.trouble is not None:
                 if not isinstance(link.trouble, Unheard):  # of silence we know already
                     self._fail(link.trouble)
-                self.look_again()
+                self.reread_kubeconfig()
                 if isinstance(link.trouble, errors.Unauthorized | errors.Untrusted):
                     badge.is_void.set()
             elif link.is_following:

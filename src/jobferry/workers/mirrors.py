@@ -3,8 +3,8 @@
 import msgspec
 
 from jobferry.core import marks
-from jobferry.core.status import INTERIM
-from jobferry.kinds.job_progress import JobProgress
+from jobferry.kinds.job.progress import JobProgress
+from jobferry.kinds.job.status import INTERIM
 from jobferry.kube.cache import Change
 from jobferry.kube.items import Head, Key, Metadata
 

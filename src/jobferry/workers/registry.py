@@ -22,7 +22,7 @@ from jobferry.workers.caretaker import COUNT_EVERY, Caretaker, Load
 from jobferry.workers.link import Common, Link
 from jobferry.workers.mirrors import MirrorHead
 from jobferry.workers.resource import WORKERS, Spec, WorkerHead
-from jobferry.workers.roster import Roster
+from jobferry.workers.roster import Roster, Turn
 from jobferry.workers.source import Rules
 
 AT_A_TIME = 8
@@ -52,7 +52,7 @@ class Workers:
         tell: Tell,
         may_write: Callable[[], bool],
         on_mirror: Callable[[str, Change[MirrorHead]], None],
-        on_change: Callable[[str], None],
+        on_change: Callable[[Turn], None],
     ) -> None:
         self.objects = Informer(hub, Scope(resource=WORKERS), WorkerHead)
         self.objects.listen(self._note_object)
@@ -64,7 +64,7 @@ class Workers:
         self._links: dict[str, tuple[Link, supervise.Child]] = {}
         self._followed: set[str] = set()
         self._tasks: supervise.Supervisor | None = None
-        self._roster = Roster(self._note_view)
+        self._roster = Roster()
         self._on_change = on_change
         selector = partial(marks.selector, origin, dispatcher)
         self._common = Common(
@@ -99,7 +99,7 @@ class Workers:
             self._warn_of_none()
             await loop.run()
 
-    def look_at_all(self) -> None:
+    def report_all(self) -> None:
         """Write the state of every worker to its object, now that it is for us to do so."""
         self._caretaker.forget()
         for item in self.objects:
@@ -126,7 +126,7 @@ class Workers:
 
     def _note_object(self, change: Change[WorkerHead]) -> None:
         if roster.is_news(change):
-            self._look_round()
+            self._update_roster()
         self._queue.add(change.item.key.name)
         if change.after is None:
             self._warn_of_none()
@@ -136,16 +136,16 @@ class Workers:
             _log.warning("There is no Worker: Jobs wait until there is one")
 
     def _note_state(self, name: str) -> None:
-        self._look_round()
+        self._update_roster()
         self._queue.add(name)
 
-    def _look_round(self) -> None:
+    def _update_roster(self) -> None:
         states = {link.name: link.state for link in self.links()}
-        self._roster.update(self.objects, states, self._clock.now())
-
-    def _note_view(self, name: str) -> None:
-        self._on_change(name)
-        self._queue.add(name)  # what others do may be told on it, such as a twin that goes
+        for turn in self._roster.update(self.objects, states, self._clock.now()):
+            self._on_change(turn)
+            self._queue.add(
+                turn.name
+            )  # what others do may be told on it, such as a twin that goes
 
     def _note_mirror(self, name: str, change: Change[MirrorHead]) -> None:
         self._on_mirror(name, change)
@@ -157,7 +157,7 @@ class Workers:
         for link in self.links():
             where = link.spec.kubeconfig.secret
             if where and (where.namespace, where.name) == secret:
-                link.look_again()
+                link.reread_kubeconfig()
 
     # Keeping a link to each
 
@@ -181,7 +181,7 @@ class Workers:
     async def _stop(self, name: str) -> None:
         await self._links[name][1].stop()
         del self._links[name]
-        self._look_round()
+        self._update_roster()
 
     def _start(self, item: Item[WorkerHead]) -> None:
         assert self._tasks is not None  # noqa: S101 (the loop runs inside the block that sets it)

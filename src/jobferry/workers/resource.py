@@ -4,7 +4,7 @@ import msgspec
 
 from jobferry.core import marks
 from jobferry.kube.items import Head, Metadata
-from jobferry.kube.resources import Resource
+from jobferry.objects.resource import Resource
 
 WORKERS = Resource("jobferry.io", "v1alpha1", "workers", "Worker", namespaced=False)
 

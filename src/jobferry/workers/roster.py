@@ -1,6 +1,7 @@
 """How placement sees the workers: worked out when one of them changes, not for every workload."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
 
@@ -14,43 +15,67 @@ from jobferry.workers.link import State
 from jobferry.workers.resource import Spec, WorkerHead
 
 
-class _Entry(NamedTuple):
+class Sight(NamedTuple):
     """All that placement may go by, about one worker."""
 
     view: view.Worker
-    labels: dict[str, str]
+    labels: Mapping[str, str]
     creates_namespaces: bool
+
+    def heard(self) -> "Sight":
+        """Return what would be seen if it answered."""
+        return self._replace(view=replace(self.view, is_up=True, silent_since=None))
+
+
+class Turn(NamedTuple):
+    """That a worker is seen otherwise than before; None: it was not there, or is gone."""
+
+    name: str
+    before: Sight | None
+    after: Sight | None
+
+    @property
+    def is_silence(self) -> bool:
+        """Whether it has done no more than fall silent or be heard again: it refuses what it refused."""
+        if self.before is None or self.after is None:
+            return False
+        return self.before.heard() == self.after.heard()
+
+    @property
+    def is_for_others(self) -> bool:
+        """Whether others may go there than before, whether it has room or not."""
+        return _admits(self.before) != _admits(self.after)
 
 
 class Roster:
-    """Keeps the views of all workers; `on_change` hears of each that placement sees otherwise than before."""
+    """Keeps the views of all workers."""
 
-    def __init__(self, on_change: Callable[[str], None]) -> None:
+    def __init__(self) -> None:
         self.views: Mapping[str, view.Worker] = {}
         self.twins: Mapping[str, str] = {}
         """Of each Worker that may not stand for its cluster, the one that does."""
 
-        self._on_change = on_change
-        self._entries: dict[str, _Entry] = {}
+        self._sights: dict[str, Sight] = {}
         self._is_cut_off = False
         self._was_cut_off_at: datetime | None = None
 
     def update(
         self, items: Iterable[Item[WorkerHead]], states: Mapping[str, State], now: datetime
-    ) -> None:
-        """Look at all workers anew."""
+    ) -> list[Turn]:
+        """Work out anew how all workers are seen; return whom placement sees otherwise than before."""
         workers = [
             (item, states.get(item.key.name, State())) for item in sorted(items, key=_age)
         ]
         self._note_cut([state for _, state in workers], now)
         self.twins = _twins(workers)
-        before, self._entries = self._entries, {}
-        for item, state in workers:
-            self._entries[item.key.name] = self._entry(item, state)
-        self.views = {name: entry.view for name, entry in self._entries.items()}
-        for name in before.keys() | self._entries.keys():
-            if before.get(name) != self._entries.get(name):
-                self._on_change(name)
+        before = self._sights
+        self._sights = {item.key.name: self._sight(item, state) for item, state in workers}
+        self.views = {name: sight.view for name, sight in self._sights.items()}
+        turns = (
+            Turn(name, before.get(name), self._sights.get(name))
+            for name in before | self._sights
+        )
+        return [turn for turn in turns if turn.before != turn.after]
 
     def _note_cut(self, states: list[State], now: datetime) -> None:
         """Take note whether we are cut off ourselves: then nobody's being out of reach counts.
@@ -63,7 +88,7 @@ class Roster:
         lost = sum(state.lost_since is not None for state in states)
         self._is_cut_off = view.are_most(lost, len(states))
 
-    def _entry(self, item: Item[WorkerHead], state: State) -> _Entry:
+    def _sight(self, item: Item[WorkerHead], state: State) -> Sight:
         name, head, spaces = item.key.name, item.head, item.head.spec.namespaces
         capacity = _capacity(head.spec)
         seen = view.Worker(
@@ -81,7 +106,7 @@ class Roster:
             bounds=Bounds(spaces.allow, spaces.deny),
             watched=_watched(spaces.only, state),
         )
-        return _Entry(seen, head.metadata.labels, spaces.create)
+        return Sight(seen, head.metadata.labels, spaces.create)
 
     def _lost_since(self, state: State) -> datetime | None:
         """Return since when a worker counts as lost: anew, if we had lost most of them meanwhile."""
@@ -107,6 +132,11 @@ def is_news(change: Change[WorkerHead]) -> bool:
         new.labels,
         new.deletion_timestamp,
     )
+
+
+def _admits(sight: Sight | None) -> object:
+    """Return what decides who may go to a worker."""
+    return sight and (sight.labels, sight.view.bounds, sight.view.watched)
 
 
 def _capacity(spec: Spec) -> dict[str, Quantity] | str:

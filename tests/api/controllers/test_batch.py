@@ -6,8 +6,9 @@ import pytest
 
 from jobferry.kube import errors
 from jobferry.kube.client import Client
-from jobferry.kube.resources import JOBS, PODS, Resource
+from jobferry.kube.resources import JOBS, PODS
 from jobferry.objects import Obj
+from jobferry.objects.resource import Resource
 from jobferry.testing.wait import until, until_gone
 from tests.api.controllers.things import (
     POD,

@@ -9,8 +9,9 @@ import msgspec
 from jobferry.kube import watch
 from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client
-from jobferry.kube.resources import CONFIG_MAPS, EVENTS, PODS, Resource
+from jobferry.kube.resources import CONFIG_MAPS, EVENTS, PODS
 from jobferry.objects import Obj, conditions, owners
+from jobferry.objects.resource import Resource
 
 ACCOUNTS = Resource("", "v1", "serviceaccounts", "ServiceAccount")
 POD: Obj = {"restartPolicy": "Never", "containers": [{"name": "main", "image": "busybox"}]}

@@ -4,8 +4,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 from jobferry.core import placement
-from jobferry.core.base import Base
 from jobferry.core.placement import Placement, Shard
+from jobferry.kinds.job import base as bases
+from jobferry.kinds.job.base import Base
 from jobferry.kube.client import Client
 from jobferry.objects import Obj, merge_patch
 from jobferry.objects.times import timestamp
@@ -60,7 +61,7 @@ def job(
 
 def placed(obj: Obj, worker: str, *, attempt: int = 1, base: Base | None = None) -> Obj:
     """The Job, as it is after it was placed."""
-    shard = Shard(worker, f"cluster-{worker}", base or Base())
+    shard = Shard(worker, f"cluster-{worker}", bases.write(base or Base()))
     record = Placement(obj["metadata"]["uid"], attempt, (shard,))
     result: Obj = merge_patch.apply(obj, placement.patch(obj, record, NOW))
     return result

@@ -6,8 +6,9 @@ from jobferry.cli import sights
 from jobferry.cli.scene import summary
 from jobferry.cli.sights import Creating, WorkerSeen
 from jobferry.core import placement, times
-from jobferry.core.base import Base
 from jobferry.core.placement import Placement, Shard
+from jobferry.kinds.job import base as bases
+from jobferry.kinds.job.base import Base
 from jobferry.objects import Obj
 from tests.unit.cli.scenes import MOVE, after, hub
 
@@ -19,7 +20,7 @@ def job(*, managed: bool = True, **status: object) -> Obj:
 
 
 def placed(obj: Obj, worker: str, attempt: int, base: Base) -> Obj:
-    record = Placement("u1", attempt, (Shard(worker, "c1", base),))
+    record = Placement("u1", attempt, (Shard(worker, "c1", bases.write(base)),))
     patch = placement.patch(obj, record, times.instant("2026-01-01T00:00:00Z"))
     return {
         **obj,

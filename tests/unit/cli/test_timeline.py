@@ -1,5 +1,5 @@
 from jobferry.cli import describe, timeline
-from jobferry.core.base import Base
+from jobferry.kinds.job.base import Base
 from tests.unit.cli.hub_objects import NOW, at, event, job, placed
 
 

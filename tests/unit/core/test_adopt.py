@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from jobferry.core import placement
-from jobferry.core.base import Base
-from jobferry.core.steps import DeleteMirror, Look, Notice, Record, Rest
+from jobferry.core.steps import DeleteMirror, Notice, ReadHub, Record, Rest
 from jobferry.core.view import Worker
-from jobferry.kinds import job
+from jobferry.kinds.job import base as bases
+from jobferry.kinds.job.adapter import JOB
+from jobferry.kinds.job.base import Base
 from tests.unit.core.worlds import World, condition, hub_job, lost, up
 
 STARTED = "2026-01-02T11:00:00Z"
@@ -26,14 +27,14 @@ def adopted(world: World) -> tuple[str, int, Base]:
     [shard] = step.placement.shards
     assert shard.cluster == f"{shard.worker}-uid"
     assert step.why == "its record was lost, and its mirror found there"
-    return shard.worker, step.placement.attempt, shard.base
+    return shard.worker, step.placement.attempt, bases.read(shard.base)
 
 
 @pytest.mark.parametrize("suspend", [True, False])
 def test_a_mirror_that_nobody_knows_of_is_adopted_after_a_look(suspend: bool) -> None:
     world = running(suspend=suspend)
     world.is_live = False
-    assert world.next() == Look()
+    assert world.next() == ReadHub()
     world.is_live = True
 
     assert adopted(world) == ("west", 1, Base())
@@ -119,7 +120,9 @@ class TestBase:
         world = running("west", attempt=2, **limits)
         marks = world.view().marks("west", "uid-1", 2)
         assert world.hub is not None
-        world.mirrors["west"]["spec"] = job.mirror(world.hub, marks, self.EARNED)["spec"]
+        world.mirrors["west"]["spec"] = JOB.mirror(world.hub, marks, bases.write(self.EARNED))[
+            "spec"
+        ]
 
         assert adopted(world) == ("west", 2, self.EARNED)
         assert placement.ANNOTATION not in (world.hub["metadata"].get("annotations") or {})

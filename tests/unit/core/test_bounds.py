@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from jobferry.core.bounds import NO_BOUNDS, Bounds, matches
 from jobferry.core.decide import decide
 from jobferry.core.steps import Record, Rest
-from jobferry.kinds import job
+from jobferry.kinds.job.adapter import JOB
 from tests.unit.core.worlds import World, lost, up
 
 
@@ -81,7 +81,7 @@ def test_what_was_placed_before_is_followed_to_its_end(is_lost: bool) -> None:
     world.mirror(active=1)
     world.write({"status": {"active": 1}})
 
-    step = decide(replace(world.view(), bounds=closed), job)
+    step = decide(replace(world.view(), bounds=closed), JOB)
 
     # Nor is it placed again: it waits for its worker.
     assert isinstance(step, Rest)

@@ -1,17 +1,17 @@
 import pytest
 
 from jobferry.core import placement
-from jobferry.core.base import Base
-from jobferry.core.decide import LOOK_AGAIN
+from jobferry.core.decide import ASK_EVERY
 from jobferry.core.marks import HUB_UID
 from jobferry.core.steps import (
     CreateMirror,
     DeleteMirror,
     EditMirror,
-    Look,
+    ReadHub,
     Rest,
     WriteStatus,
 )
+from jobferry.kinds.job.base import Base
 from jobferry.objects import Obj
 from tests.unit.core.worlds import World, condition, hub_job, looks_at, lost, recorded, up
 
@@ -120,7 +120,7 @@ class TestTheEnd:
         world = finished({})
         world.mirror(active=1)
         world.is_live = False
-        assert world.next() == Look()
+        assert world.next() == ReadHub()
         world.is_live = True
 
         step = world.next()
@@ -140,7 +140,7 @@ class TestTheEnd:
         world.mirror()
         world.hub, world.is_live = None, False
 
-        assert world.next() == Look()
+        assert world.next() == ReadHub()
         world.is_live = True
         assert isinstance(world.next(), DeleteMirror)
 
@@ -152,7 +152,7 @@ class TestTheEnd:
         assert isinstance(world.next(), DeleteMirror)
 
         world.buried = "uid-0"
-        assert world.next() == Look()
+        assert world.next() == ReadHub()
 
     @pytest.mark.parametrize("is_live", [True, False])
     def test_the_mirror_of_one_that_is_there_but_not_claimed_any_more_is_left_alone(
@@ -166,7 +166,7 @@ class TestTheEnd:
         step = world.next()
 
         assert isinstance(step, Rest)
-        assert step.after == LOOK_AGAIN
+        assert step.after == ASK_EVERY
         assert [notice.reason for notice in step.notices] == ["NotClaimed"]
 
     def test_the_mirror_of_another_object_of_an_unclaimed_name_is_deleted(self) -> None:
@@ -186,7 +186,7 @@ class TestTheEnd:
         world.mirrors["east"]["metadata"]["labels"][HUB_UID] = ""
         world.hub = None
 
-        assert world.next() == Look()
+        assert world.next() == ReadHub()
 
     def test_one_that_is_being_deleted_counts_as_gone(self) -> None:
         world = World()
@@ -267,7 +267,7 @@ class TestVanishedMirrors:
         world = World(is_live=False)
         world.place()
 
-        assert world.next() == Look()
+        assert world.next() == ReadHub()
         world.is_live = True
         assert isinstance(world.next(), CreateMirror)
 

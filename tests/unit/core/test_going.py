@@ -6,12 +6,13 @@ from jobferry.core.placement import read
 from jobferry.core.steps import (
     CreateMirror,
     DeleteMirror,
-    Look,
     Notice,
+    ReadHub,
     Record,
     Rest,
     WriteStatus,
 )
+from jobferry.kinds.job import base as bases
 from tests.unit.core.worlds import World, condition, hub_job, looks_at, lost, up
 
 HELD = "On worker east its mirror was deleted and is not gone yet, because of example.com/hold"
@@ -75,14 +76,14 @@ class TestANameThatIsHeldWhereTheWorkloadWasPlaced:
         world = self.world()
         assert looks_at(world.next()) == "east"
         world.seen, world.is_live = {"east"}, False
-        assert world.next() == Look()
+        assert world.next() == ReadHub()
         world.is_live = True
 
         step = world.next()
 
         assert isinstance(step, Record)
         assert (step.placement.shards[0].worker, step.placement.attempt) == ("west", 3)
-        assert step.placement.shards[0].base.succeeded == 0
+        assert bases.read(step.placement.shards[0].base).succeeded == 0
 
     def test_it_waits_where_no_other_worker_can_take_it(self) -> None:
         world = self.world()
@@ -110,7 +111,7 @@ def test_what_an_earlier_mirror_did_counts_only_once() -> None:
     step = world.next()
 
     assert isinstance(step, Record)
-    assert step.placement.shards[0].base.succeeded == 0
+    assert bases.read(step.placement.shards[0].base).succeeded == 0
 
 
 class TestTheMirrorThatCounts:
@@ -155,7 +156,7 @@ class TestTheMirrorThatCounts:
         assert world.settle() == Rest("runs on west", notices=(HELD_ON_EAST,))
         placed = read(world.hub)
         assert placed is not None
-        assert placed.shards[0].base.succeeded == 1
+        assert bases.read(placed.shards[0].base).succeeded == 1
 
     def test_but_not_before_its_worker_has_counted(self) -> None:
         world = self.world()

@@ -2,12 +2,13 @@ import pytest
 
 from jobferry.core import placement
 from jobferry.core.steps import (
-    Look,
+    ReadHub,
     Record,
     Rest,
     WriteStatus,
 )
 from jobferry.core.view import Worker
+from jobferry.kinds.job import base as bases
 from tests.unit.core.worlds import World, hub_job, lost, recorded, silent, up
 
 
@@ -26,13 +27,13 @@ class TestLostWorkers:
         world.place()
         world.mirror(active=1, succeeded=2, startTime="2026-01-02T11:00:00Z")
         world.is_live = False
-        assert world.next() == Look()
+        assert world.next() == ReadHub()
         world.is_live = True
 
         step = world.next()
 
         assert isinstance(step, Record)
-        assert step.placement.shards[0].base.succeeded == 2
+        assert bases.read(step.placement.shards[0].base).succeeded == 2
         assert world.settle() == Rest("runs on west")
 
     def test_it_waits_for_ever_if_its_queue_says_so(self) -> None:
@@ -64,7 +65,7 @@ class TestLostWorkers:
 
         assert recorded(world) == ("west", 2)
         world.is_live = False
-        assert world.next() == Look()
+        assert world.next() == ReadHub()
 
     def test_one_of_which_it_was_told_before_is_not_taken_for_that(self) -> None:
         world = World(workers=[lost("east", minutes=1), up("west")])

@@ -3,12 +3,13 @@ from datetime import timedelta
 import pytest
 
 from jobferry.core import placement
-from jobferry.core.base import Base
 from jobferry.core.marks import VACATING
 from jobferry.core.place import TOO_LARGE
-from jobferry.core.status import end
-from jobferry.core.steps import EditMirror, Look, Notice, Record, Rest
+from jobferry.core.steps import EditMirror, Notice, ReadHub, Record, Rest
 from jobferry.core.view import Worker
+from jobferry.kinds.job import base as bases
+from jobferry.kinds.job.base import Base
+from jobferry.kinds.job.status import end
 from jobferry.objects import Obj
 from jobferry.objects.times import timestamp
 from tests.unit.core.worlds import NOW, World, condition, hub_job, lost, up
@@ -138,14 +139,14 @@ def test_what_was_earned_is_known_even_if_somebody_removed_the_record() -> None:
 
     assert isinstance(step, Record)
     assert step.placement.attempt == 2
-    assert step.placement.shards[0].base == Base(succeeded=2, failed=1)
+    assert bases.read(step.placement.shards[0].base) == Base(succeeded=2, failed=1)
 
 
 def test_a_workload_whose_mirror_was_deleted_fails_if_its_queue_says_so() -> None:
     world = World(policy={"fails_deleted": True}, is_live=False)
     world.place()
     world.write({"status": {"startTime": "2026-01-02T11:00:00Z", "ready": 1, "active": 1}})
-    assert world.next() == Look()
+    assert world.next() == ReadHub()
     world.is_live = True
 
     world.settle()

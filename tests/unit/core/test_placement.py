@@ -7,12 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobferry.core import placement
-from jobferry.core.base import Base
 from jobferry.core.placement import Placement, Shard
 from jobferry.objects import Obj, indexes, merge_patch
 from tests.unit.core.worlds import NOW, hub_job
 
-DECISION = Placement("uid-1", 2, (Shard("east", "east-uid", Base(succeeded=3)),))
+DECISION = Placement("uid-1", 2, (Shard("east", "east-uid", '{"succeeded":3}'),))
 
 
 def placed(decision: Placement = DECISION) -> Obj:
@@ -53,7 +52,7 @@ def test_a_placement_copied_from_another_job_does_not_count() -> None:
 
 
 def test_an_altered_placement_does_not_count_but_the_condition_still_tells() -> None:
-    for forged in (Shard("west", "west-uid"), Shard("east", "east-uid", Base(succeeded=9))):
+    for forged in (Shard("west", "west-uid"), Shard("east", "east-uid", '{"succeeded":9}')):
         note = placed(Placement("uid-1", 2, (forged,)))["metadata"]["annotations"]
         job = merge_patch.apply(placed(), {"metadata": {"annotations": note}})
 
@@ -61,13 +60,11 @@ def test_an_altered_placement_does_not_count_but_the_condition_still_tells() -> 
         assert placement.vouched(job) == DECISION
 
 
-BASES = st.builds(
-    Base,
-    succeeded=st.integers(0, 99),
-    failed=st.integers(0, 99),
-    completed_indexes=st.sets(st.integers(0, 40)).map(indexes.IndexSet.of),
-    seconds=st.integers(0, 9999),
+EARNED = st.dictionaries(
+    st.sampled_from(["succeeded", "completedIndexes", "seconds"]),
+    st.integers(0, 99) | st.sets(st.integers(0, 40)).map(indexes.IndexSet.of).map(str),
 )
+BASES = EARNED.map(lambda members: orjson.dumps(members).decode() if members else "")
 SHARDS = st.builds(
     Shard, st.from_regex(r"[a-z][a-z0-9.-]{0,9}", fullmatch=True), st.uuids().map(str), BASES
 )
@@ -88,7 +85,7 @@ def test_the_condition_alone_tells_all_of_a_placement(
         "",
         "attempt 2 on ",
         "attempt 2 on east",
-        'attempt 2 on east (east-uid) after {"succeeded":-1}',
+        'attempt 2 on east (east-uid) after {"succeeded": 1}',
         "attempt 2 on east (east-uid) after {]}",
         "attempt 2 on east (east-uid) and more",
     ],
@@ -120,9 +117,9 @@ def test_whatever_a_user_writes_there_is_no_placement(text: str) -> None:
     assert placement.read(job) is None
 
 
-def test_a_base_that_is_none_makes_no_placement() -> None:
+def test_a_base_that_no_condition_could_tell_makes_no_placement() -> None:
     data: Any = {"format": 1, "uid": "uid-1", "attempt": 2}
-    data["shards"] = [{"worker": "east", "cluster": "east-uid", "base": {"succeeded": -1}}]
+    data["shards"] = [{"worker": "east", "cluster": "east-uid", "base": {"a": {"b": 1}}}]
     note = {placement.ANNOTATION: orjson.dumps(data).decode()}
 
     assert (

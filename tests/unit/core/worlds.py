@@ -7,7 +7,6 @@ from typing import Any
 
 from jobferry.core import placement, wishes
 from jobferry.core.admission import Admission
-from jobferry.core.base import Base
 from jobferry.core.bounds import NO_BOUNDS, Bounds
 from jobferry.core.decide import decide
 from jobferry.core.placement import Placement, Shard
@@ -15,7 +14,7 @@ from jobferry.core.room import Lack, amounts
 from jobferry.core.steps import (
     CreateMirror,
     EditMirror,
-    LookAtMirror,
+    ReadMirror,
     Record,
     Rest,
     Step,
@@ -23,7 +22,9 @@ from jobferry.core.steps import (
     WriteStatus,
 )
 from jobferry.core.view import Policy, View, Worker
-from jobferry.kinds import job
+from jobferry.kinds.job import base as bases
+from jobferry.kinds.job.adapter import JOB
+from jobferry.kinds.job.base import Base
 from jobferry.objects import Obj, merge_patch
 from jobferry.objects.demand import Demand
 
@@ -118,10 +119,10 @@ class World:
     def next(self) -> Step:
         """Return the next step, after a pass over all that wait if it waits for one."""
         self.reserved, self.lacks = None, None
-        step = decide(self.view(), job)
+        step = decide(self.view(), JOB)
         if isinstance(step, Rest) and step.wants is not None:
             self.weigh(step.wants)
-            step = decide(self.view(), job)
+            step = decide(self.view(), JOB)
         return replace(step, wants=None) if isinstance(step, Rest) else step
 
     def weigh(self, wants: Want) -> None:
@@ -134,14 +135,14 @@ class World:
             others = [()] * (self.loads.get(worker.name, 0) - len(used))
             for number, demand in enumerate([*used, *others]):
                 admission.place((worker.name, number), worker.name, demand)
-        admission.want(wishes.wish("a", self.view(), job, self.hub, wants))
+        admission.want(wishes.wish("a", self.view(), JOB, self.hub, wants))
         admission.admit(NOW.timestamp())
         self.reserved, self.lacks = admission.reservation("a"), admission.lacks("a")
 
     def place(self, worker: str = "east", attempt: int = 1, base: Base | None = None) -> None:
         """Record a placement, as the dispatcher would have."""
         assert self.hub is not None
-        shard = Shard(worker, f"{worker}-uid", base or Base())
+        shard = Shard(worker, f"{worker}-uid", bases.write(base or Base()))
         decision = Placement(self.hub["metadata"]["uid"], attempt, (shard,))
         self.write(placement.patch(self.hub, decision, NOW))
 
@@ -149,7 +150,7 @@ class World:
         """Put the mirror of an attempt on a worker, with a status."""
         assert self.hub is not None
         marks = self.view().marks(worker, self.hub["metadata"]["uid"], attempt)
-        made = job.mirror(self.hub, marks, Base())
+        made = JOB.mirror(self.hub, marks, "")
         made["metadata"] |= {"uid": f"mirror-{worker}-{attempt}", "resourceVersion": "7"}
         self.mirrors[worker] = {**made, "status": status}
 
@@ -193,4 +194,4 @@ def recorded(world: World) -> tuple[str, int]:
 
 def looks_at(step: Step) -> str | None:
     """Return the worker whose mirror is to be read."""
-    return step.marks.worker if isinstance(step, LookAtMirror) else None
+    return step.marks.worker if isinstance(step, ReadMirror) else None

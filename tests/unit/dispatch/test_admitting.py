@@ -208,7 +208,7 @@ async def test_who_is_in_line_can_be_looked_at_again(account: Account) -> None:
     account.wants(job("first"), job("second"))
     await account.told()
 
-    account.of.look_again()
+    account.of.wake_all()
 
     assert sorted(await account.told()) == ["first", "second"]
 

@@ -95,7 +95,7 @@ async def test_news_of_the_kubeconfig_end_the_pause() -> None:
         await settle()
         assert (len(rig.wire.requests), east.state.reason) == (1, "SecretNotFound")
 
-        east.look_again()
+        east.reread_kubeconfig()
         await settle()
 
         assert len(rig.wire.requests) == 2

@@ -24,19 +24,16 @@ def lost(minutes: float = 1) -> State:
 
 
 class Told:
-    """A roster, and of whom it told."""
+    """A roster, and of whom it tells."""
 
     def __init__(self) -> None:
-        self.names: list[str] = []
-        self.roster = Roster(self.names.append)
+        self.roster = Roster()
 
     def update(
         self, items: list[Item[WorkerHead]], states: dict[str, State], now: datetime = NOW
     ) -> list[str]:
         """Return of whom it tells now."""
-        self.names.clear()
-        self.roster.update(items, states, now)
-        return sorted(self.names)
+        return sorted(turn.name for turn in self.roster.update(items, states, now))
 
 
 @pytest.fixture
@@ -68,6 +65,44 @@ def test_what_a_worker_takes_is_told(told: Told, spec: dict[str, Any]) -> None:
     told.update([worker("a")], {})
 
     assert told.update([worker("a", **spec)], {}) == ["a"]
+
+
+DEAF = replace(up("x"), reason="Silent", silent_since=NOW)
+
+
+@pytest.mark.parametrize(
+    ("spec", "state", "is_silence", "is_for_others"),
+    [
+        ({}, DEAF, True, False),
+        ({}, lost(), False, False),
+        ({"maxMirrors": 3}, up("x"), False, False),
+        ({"maxMirrors": 3}, DEAF, False, False),
+        ({"namespaces": {"create": True}}, up("x"), False, False),
+        ({"namespaces": {"deny": ["web"]}}, up("x"), False, True),
+        ({}, replace(up("x"), watched=frozenset({"ml"})), False, True),
+    ],
+)
+def test_a_turn_says_whether_it_is_only_silence_and_whether_others_may_go_there(
+    spec: dict[str, Any], state: State, is_silence: bool, is_for_others: bool
+) -> None:
+    roster = Roster()
+    roster.update([worker("a")], {"a": up("x")}, NOW)
+
+    (there,) = roster.update([worker("a", **spec)], {"a": state}, NOW)
+    (back,) = roster.update([worker("a")], {"a": up("x")}, NOW)
+
+    assert (there.is_silence, there.is_for_others) == (is_silence, is_for_others)
+    assert (back.is_silence, back.is_for_others) == (is_silence, is_for_others)
+
+
+def test_a_worker_that_comes_or_goes_is_more_than_silence() -> None:
+    roster = Roster()
+
+    (come,) = roster.update([worker("a")], {}, NOW)
+    (gone,) = roster.update([], {}, NOW)
+
+    assert (come.is_silence, come.is_for_others) == (False, True)
+    assert (gone.is_silence, gone.is_for_others) == (False, True)
 
 
 def test_a_worker_that_is_being_removed_takes_nothing_new(told: Told) -> None:

@@ -7,11 +7,12 @@ from jobferry.kube.cache import Change
 from jobferry.kube.client import Client
 from jobferry.kube.informer import Informer
 from jobferry.kube.items import Key
-from jobferry.kube.resources import CONFIG_MAPS, NAMESPACES, SERVICE_ACCOUNTS, Resource
+from jobferry.kube.resources import CONFIG_MAPS, NAMESPACES, SERVICE_ACCOUNTS
 from jobferry.localkube.controllers.controller import Controller
 from jobferry.localkube.controllers.heads import Object
 from jobferry.localkube.controllers.informers import Informers
 from jobferry.objects import Obj
+from jobferry.objects.resource import Resource
 from jobferry.runtime.reconcile import DONE, Outcome
 
 ACCOUNT = "default"

@@ -11,7 +11,6 @@ from jobferry.kube import errors
 from jobferry.kube.cache import Change
 from jobferry.kube.client import Client
 from jobferry.kube.items import Item, Key
-from jobferry.kube.resources import Resource
 from jobferry.localkube.controllers import collecting
 from jobferry.localkube.controllers.collecting import (
     ORPHAN,
@@ -27,6 +26,7 @@ from jobferry.localkube.controllers.controller import Controller
 from jobferry.localkube.controllers.everything import Everything
 from jobferry.localkube.controllers.heads import Object, ObjectMetadata, Owner
 from jobferry.objects import Obj
+from jobferry.objects.resource import Resource
 from jobferry.runtime.reconcile import DONE, Again, Outcome
 
 REMEMBERED = 5000

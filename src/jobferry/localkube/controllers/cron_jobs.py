@@ -9,13 +9,14 @@ from jobferry.kube.cache import Change
 from jobferry.kube.client import Client
 from jobferry.kube.events import Record, Subject, Type
 from jobferry.kube.items import Item, Key
-from jobferry.kube.resources import JOBS, Resource
+from jobferry.kube.resources import JOBS
 from jobferry.localkube.controllers import cron
 from jobferry.localkube.controllers.controller import Controller
 from jobferry.localkube.controllers.cron import Plan
 from jobferry.localkube.controllers.heads import Job, Object
 from jobferry.localkube.controllers.informers import CONTROLLER, Informers
 from jobferry.objects import Obj, owners, schedules
+from jobferry.objects.resource import Resource
 from jobferry.runtime.reconcile import DONE, Again, Outcome
 
 CRON_JOBS = Resource("batch", "v1", "cronjobs", "CronJob")

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from jobferry.kube.client import Client
-from jobferry.kube.resources import Resource
 from jobferry.objects import Obj
+from jobferry.objects.resource import Resource
 
 AGGREGATED = (
     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"

@@ -14,12 +14,13 @@ from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client
 from jobferry.kube.informer import Informer
 from jobferry.kube.items import Item
-from jobferry.kube.resources import CRDS, Resource
+from jobferry.kube.resources import CRDS
 from jobferry.localkube.controllers import discovery
 from jobferry.localkube.controllers.controller import Controller
 from jobferry.localkube.controllers.discovery import Served
 from jobferry.localkube.controllers.heads import Object
 from jobferry.localkube.controllers.informers import INDEXES, OWNER, Informers
+from jobferry.objects.resource import Resource
 from jobferry.runtime import supervise
 from jobferry.runtime.reconcile import DONE, Outcome
 

@@ -7,7 +7,7 @@ from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client
 from jobferry.kube.informer import Informer
 from jobferry.kube.items import Item
-from jobferry.kube.resources import JOBS, PODS, Resource
+from jobferry.kube.resources import JOBS, PODS
 from jobferry.localkube.controllers.heads import (
     Job,
     Object,
@@ -18,6 +18,7 @@ from jobferry.localkube.controllers.heads import (
     by_node,
     by_owner,
 )
+from jobferry.objects.resource import Resource
 from jobferry.runtime.supervise import Run, Supervisor
 
 if TYPE_CHECKING:

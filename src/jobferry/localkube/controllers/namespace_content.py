@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from jobferry.kube.resources import Resource
 from jobferry.objects import Obj, conditions
+from jobferry.objects.resource import Resource
 
 _GOOD = {
     "NamespaceDeletionDiscoveryFailure": (

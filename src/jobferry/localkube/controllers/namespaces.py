@@ -10,7 +10,7 @@ from jobferry.kube.cache import Change
 from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client
 from jobferry.kube.items import Key
-from jobferry.kube.resources import NAMESPACES, PODS, Resource
+from jobferry.kube.resources import NAMESPACES, PODS
 from jobferry.localkube.controllers import discovery, namespace_content
 from jobferry.localkube.controllers.controller import Controller
 from jobferry.localkube.controllers.discovery import Served
@@ -19,6 +19,7 @@ from jobferry.localkube.controllers.heads import Object
 from jobferry.localkube.controllers.informers import Informers
 from jobferry.localkube.controllers.namespace_content import Content
 from jobferry.objects import Obj
+from jobferry.objects.resource import Resource
 from jobferry.runtime.reconcile import DONE, Again, Outcome
 
 if TYPE_CHECKING:

@@ -8,13 +8,13 @@ from jobferry.kube.cache import Change
 from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client
 from jobferry.kube.items import Item, Key
-from jobferry.kube.resources import Resource
 from jobferry.localkube.controllers.controller import Controller
 from jobferry.localkube.controllers.everything import Everything
 from jobferry.localkube.controllers.heads import Object, Pod
 from jobferry.localkube.controllers.informers import NAMESPACE, Informers
 from jobferry.objects import Obj, amounts, quotas
 from jobferry.objects.amounts import Amounts
+from jobferry.objects.resource import Resource
 from jobferry.runtime.reconcile import DONE, Outcome
 
 QUOTAS = Resource("", "v1", "resourcequotas", "ResourceQuota")

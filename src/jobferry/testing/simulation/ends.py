@@ -2,11 +2,15 @@
 
 from collections.abc import Callable, Iterator
 
-from jobferry.core import placement
+from jobferry.clock import Seconds
+from jobferry.core import marks, placement
 from jobferry.objects import Obj, conditions
 from jobferry.testing.simulation import shapes, truth
 from jobferry.testing.simulation.problems import Problem
 from jobferry.testing.simulation.world import World
+
+LONG: Seconds = 300.0
+"""No history lasts longer."""
 
 
 def every_job_has_its_end(world: World) -> Iterator[str]:
@@ -18,6 +22,8 @@ def every_job_has_its_end(world: World) -> Iterator[str]:
         if job["spec"].get("suspend") or _cannot_run(job):
             continue
         end, wanted = truth.finish(job), shapes.ending(job)
+        if end is None and shapes.is_endless(job):
+            continue
         status = job.get("status") or {}
         if end is None:
             yield f"{truth.address(job)} has not ended: {_brief(status)}"
@@ -56,6 +62,15 @@ def every_mirror_has_its_job(world: World) -> Iterator[str]:
             yield f"{mirror} runs, though its Job has ended"
 
 
+def nothing_is_left_behind(world: World) -> Iterator[str]:
+    """Of what we have made on workers nothing is left but mirrors, unless others have changed it."""
+    for name in world.workers:
+        for job in truth.objects(world.clusters[name], truth.JOBS_AT):
+            is_ours = job["metadata"]["uid"] in world.made and not _is_tampered(world, job)
+            if is_ours and marks.read(job) is None:
+                yield f"{truth.address(job)} on {name} has lost our marks"
+
+
 def nothing_is_going(world: World) -> Iterator[str]:
     """What was deleted is gone."""
     for job in truth.claimed(world):
@@ -85,6 +100,7 @@ RULES: tuple[Callable[[World], Iterator[str]], ...] = (
     every_job_has_its_end,
     suspended_jobs_rest,
     every_mirror_has_its_job,
+    nothing_is_left_behind,
     nothing_is_going,
     workers_are_counted,
 )
@@ -110,7 +126,7 @@ def _cannot_run(job: Obj) -> bool:
     container = job["spec"]["template"]["spec"]["containers"][0]
     asked = container.get("resources", {}).get("requests", {}).get("cpu", "")
     cannot = job["spec"].get("parallelism") == 0 or len(asked) > 5
-    return cannot and "activeDeadlineSeconds" not in job["spec"]
+    return cannot and job["spec"].get("activeDeadlineSeconds", LONG) >= LONG
 
 
 def _brief(status: Obj) -> str:

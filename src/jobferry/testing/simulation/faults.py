@@ -4,7 +4,8 @@ import orjson
 
 from jobferry.clock import Seconds
 from jobferry.kube.calls import PatchKind
-from jobferry.kube.resources import JOBS, NAMESPACES, Resource
+from jobferry.kube.resources import JOBS, NAMESPACES
+from jobferry.objects.resource import Resource
 from jobferry.testing.simulation import prepared, truth
 from jobferry.testing.simulation.actions import Args, Dice, Table
 from jobferry.testing.simulation.meddling import Trap
@@ -81,12 +82,31 @@ def _split(dice: Dice) -> Args:
 @FAULTS.add("part", 3, _split)
 async def _part(world: World, who: str, cluster: str, how: str, seconds: Seconds) -> None:
     """Cut the network between a dispatcher and a cluster for a while."""
+    _sever(world, who, cluster, how)
+    await world.lasting(seconds)
+    world.meddling.join(who, cluster)
+
+
+def _sever(world: World, who: str, cluster: str, how: str) -> None:
     world.meddling.part(who, cluster, how)
     for stream in [*world.network.streams]:
         if (stream.exchange.who.name, stream.exchange.gate.name) == (who, cluster):
             stream.stall() if how == "hang" else stream.drop()
+
+
+def _cut(dice: Dice) -> Args:
+    return {"who": dice.dispatcher(), "but": dice.worker(), "seconds": dice.seconds(5, 45)}
+
+
+@FAULTS.add("cut-off", 0.7, _cut)
+async def _cut_off(world: World, who: str, but: str, seconds: Seconds) -> None:
+    """Cut a dispatcher off from all workers but one for a while."""
+    others = [worker for worker in world.workers if worker != but]
+    for worker in others:
+        _sever(world, who, worker, "hang")
     await world.lasting(seconds)
-    world.meddling.join(who, cluster)
+    for worker in others:
+        world.meddling.join(who, worker)
 
 
 def _window(dice: Dice) -> Args:
@@ -148,7 +168,7 @@ def _watch(dice: Dice) -> Args:
         "who": dice.dispatcher(),
         "cluster": dice.cluster(),
         "what": dice.one("", "jobs", "jobs", "workers", "queues", "leases"),
-        "how": dice.one("end", "drop", "stall", "stall", "strand", "expire"),
+        "how": dice.one("end", "drop", "stall", "stall", "strand", "expire", "lapse"),
         "seconds": dice.one(dice.seconds(0.1, 4), dice.seconds(4, 30)),
     }
 
@@ -168,9 +188,11 @@ async def _trouble_watches(
             stream.end_with(_EXPIRED)
         else:
             stream.stall()
-    if how == "stall":
+    if how in ("stall", "lapse"):
         await world.lasting(seconds)
         for stream in met:
+            # What was to be told meanwhile comes late, or never: it is too old by now.
+            stream.end_with(_EXPIRED) if how == "lapse" else None
             stream.go_on()
 
 
@@ -190,6 +212,36 @@ _EXPIRED = (
     )
     + b"\n"
 )
+
+
+def _coup_of(dice: Dice) -> Args:
+    return {
+        "cluster": dice.one("", "", "hub"),
+        "before": dice.seconds(0.5, 12),
+        "after": dice.seconds(2, 12),
+    }
+
+
+@FAULTS.add("coup", 1, _coup_of)
+async def _coup(world: World, cluster: str, before: Seconds, after: Seconds) -> None:
+    """Let watches of Jobs be late for all dispatchers but the one that leads, and then kill that one."""
+    leader = truth.leader(world)
+    met = [
+        stream
+        for who in world.replicas
+        if who != leader
+        for name in ((cluster,) if cluster else world.clusters)
+        for stream in world.network.streams
+        if stream.is_of(who, name, "jobs")
+    ]
+    for stream in met:
+        stream.stall()
+    await world.lasting(before)
+    if leader in world.replicas and not world.calm.is_set():
+        world.kill(leader, after)
+    await world.lasting(after)
+    for stream in met:
+        stream.go_on()
 
 
 def _revoked(dice: Dice) -> Args:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from jobferry.clock import Seconds, sleep
 from jobferry.errors import Error
 from jobferry.runtime import supervise
-from jobferry.testing.simulation import ends, loop, prepared, silence, steps
+from jobferry.testing.simulation import ends, loop, prepared, promises, silence, steps
 from jobferry.testing.simulation.calming import calm_down
 from jobferry.testing.simulation.clocks import SimulatedClock
 from jobferry.testing.simulation.events import Event, History
@@ -76,6 +76,7 @@ async def _play(history: History, outcome: Outcome, *, with_log: bool) -> None:
             outcome.problems.append(problem)
 
         steps.watch(world, complain)
+        steps.watch(world, complain, promises.RULES)
         outcome.lines = world.journal.lines
         if with_log:
             stack.enter_context(logged(world.journal))

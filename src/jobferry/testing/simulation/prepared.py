@@ -11,11 +11,12 @@ from jobferry.clock import Seconds, sleep
 from jobferry.dispatch import manifests
 from jobferry.kube import errors
 from jobferry.kube.client import Client
-from jobferry.kube.resources import CRDS, NAMESPACES, SECRETS, SERVICE_ACCOUNTS, Resource
+from jobferry.kube.resources import CRDS, NAMESPACES, SECRETS, SERVICE_ACCOUNTS
 from jobferry.localkube.apiserver import ids
 from jobferry.localkube.apiserver.storage.entry import Entry
 from jobferry.localkube.apiserver.storage.journal import NOTHING, Contents
 from jobferry.objects import Obj
+from jobferry.objects.resource import Resource
 from jobferry.runtime import supervise
 from jobferry.testing.simulation import loop
 from jobferry.testing.simulation.clocks import SimulatedClock

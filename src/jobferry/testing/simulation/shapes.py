@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-from jobferry.localkube.runner.simulated import EXIT_CODE, RUN_SECONDS
+from jobferry.clock import Seconds
+from jobferry.localkube.runner.simulated import EXIT_CODE, RUN_SECONDS, STOP_SECONDS
 from jobferry.objects import Obj
 
 MANAGER = "jobferry.io/dispatcher"
@@ -15,6 +16,7 @@ def job(name: str, namespace: str, shape: dict[str, Any]) -> Obj:
     notes = {
         RUN_SECONDS: str(given.pop("runs", 3)),
         EXIT_CODE: str(given.pop("exits", 0)),
+        STOP_SECONDS: str(given.pop("stops", 0)),
     }
     container: Obj = {"name": "main", "image": "any"}
     if requests := given.pop("requests", None):
@@ -41,6 +43,16 @@ class Ending:
     reason: str
     succeeded: int
     failed: int
+
+
+ENDLESS: Seconds = 1000.0
+"""So long runs what nobody lives to see the end of, unless others end it."""
+
+
+def is_endless(job: Obj) -> bool:
+    """Tell whether a Job runs for longer than any history."""
+    notes = job["spec"]["template"]["metadata"]["annotations"]
+    return float(notes[RUN_SECONDS]) >= ENDLESS
 
 
 def ending(job: Obj) -> Ending:

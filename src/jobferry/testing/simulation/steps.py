@@ -66,10 +66,9 @@ def _steps_back(old: Obj, new: Obj) -> list[str]:
     ]
     if (ended := truth.finish(old)) and truth.finish(new) != ended:
         found.append(f"it had ended: {ended}, and now {truth.finish(new)}")
-    if placement.last_attempt(old) > placement.last_attempt(new):
-        found.append(
-            f"attempt {placement.last_attempt(old)} became {placement.last_attempt(new)}"
-        )
+    attempt, then = placement.last_attempt(new), placement.last_attempt(old)
+    if attempt and then > attempt:  # none at all: somebody took the record away
+        found.append(f"attempt {then} became {attempt}")
     return found
 
 
@@ -78,7 +77,7 @@ class OnlyOurs:
 
     def __init__(self, world: World, complain: Complain) -> None:
         self._complain = complain
-        self._made: set[str] = set()
+        self._made = world.made
 
     def on_answer(self, exchange: Exchange, request: Request, answer: Answer) -> None:
         """Look at what we write to Jobs."""
@@ -180,9 +179,11 @@ RULES: tuple[Any, ...] = (
 )
 
 
-def watch(world: World, complain: Callable[[Problem], None]) -> None:
-    """Have all rules looked after."""
-    for make in RULES:
+def watch(
+    world: World, complain: Callable[[Problem], None], rules: tuple[Any, ...] = RULES
+) -> None:
+    """Have rules looked after."""
+    for make in rules:
         rule = make(world, partial(_complain, complain, make.__name__))
         if on_answer := getattr(rule, "on_answer", None):
             world.network.observers.append(_of_dispatchers(world, on_answer))

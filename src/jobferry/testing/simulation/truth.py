@@ -8,12 +8,14 @@ from jobferry.core.marks import Marks, Standing
 from jobferry.dispatch.queues import QUEUES
 from jobferry.objects import Obj, conditions
 from jobferry.testing.simulation.clusters import SimulatedCluster
+from jobferry.testing.simulation.prepared import SYSTEM
 from jobferry.testing.simulation.shapes import MANAGER
 from jobferry.testing.simulation.world import World
 from jobferry.workers.resource import WORKERS
 
 JOBS_AT = "/registry/batch/jobs/"
 PODS_AT = "/registry/core/pods/"
+LEASES_AT = "/registry/coordination.k8s.io/leases/"
 WORKERS_AT = f"/custom/{WORKERS.group}/{WORKERS.plural}/"
 QUEUES_AT = f"/custom/{QUEUES.group}/{QUEUES.plural}/"
 
@@ -44,6 +46,14 @@ def mirrors(world: World) -> Iterator[Mirror]:
             found = marks.read(obj)
             if found and found.judge(obj).standing is Standing.CURRENT:
                 yield Mirror(name, obj, found)
+
+
+def leader(world: World) -> str:
+    """Name the dispatcher that leads; empty: none does."""
+    for lease in objects(world.clusters["hub"], LEASES_AT):
+        if lease["metadata"]["namespace"] == SYSTEM:
+            return str(lease["spec"].get("holderIdentity") or "").partition("-")[0]
+    return ""
 
 
 def claimed(world: World) -> list[Obj]:

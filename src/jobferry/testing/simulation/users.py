@@ -29,12 +29,22 @@ def _shape(dice: Dice) -> dict[str, Any]:
     completions = dice.one(1, 1, 2, 3, 4)
     shape: dict[str, Any] = {
         "runs": dice.one(0, 1, 3, 8, 15, 25),
+        "stops": dice.one(0, 0, 1, 6),
         "completions": completions,
         "parallelism": dice.one(1, completions),
         "backoffLimit": dice.one(0, 1, 2),
     }
     match dice.one(
-        "plain", "plain", "plain", "indexed", "failing", "late", "suspended", "short"
+        "plain",
+        "plain",
+        "plain",
+        "indexed",
+        "failing",
+        "late",
+        "suspended",
+        "short",
+        "endless",
+        "timely",
     ):
         case "indexed":
             shape["completionMode"] = "Indexed"
@@ -42,6 +52,10 @@ def _shape(dice: Dice) -> dict[str, Any]:
             shape |= {"exits": 1, "completions": 1, "parallelism": 1, "runs": dice.one(0, 2)}
         case "late":
             shape |= {"runs": 40, "activeDeadlineSeconds": dice.one(5, 15)}
+        case "endless":
+            shape |= {"runs": shapes.ENDLESS, "completions": 1, "parallelism": 1}
+        case "timely":
+            shape["activeDeadlineSeconds"] = 600
         case "suspended":
             shape["suspend"] = True
         case "short":
@@ -152,6 +166,20 @@ async def _finish(world: World, namespace: str, name: str, how: str) -> None:
         await hub.patch(JOBS, name, body, namespace=namespace, subresource="status")
 
 
+@USERS.add("lose-record", 0.6, lambda d: d.job())
+async def _lose_record(world: World, namespace: str, name: str) -> None:
+    """Take out of the status of a Job where it was placed, as a controller with too many rights might."""
+    async with world.client("hub") as hub:
+        job = await hub.get(JOBS, name, namespace)
+        listed = (job.get("status") or {}).get("conditions") or []
+        kept = [each for each in listed if each["type"] != placement.CONDITION]
+        body = {
+            "metadata": {"resourceVersion": job["metadata"]["resourceVersion"]},
+            "status": {"conditions": kept},
+        }
+        await hub.patch(JOBS, name, body, namespace=namespace, subresource="status")
+
+
 # On workers
 
 
@@ -202,6 +230,20 @@ async def _squat(
     own = {**shape, "managedBy": None, "labels": {"owner": "somebody"}}
     async with world.client(on) as client:
         await client.create(JOBS, shapes.job(name, namespace, own))
+
+
+@USERS.add("usurp", 0.7, lambda d: {"on": d.worker(), **d.job(), "is_gone": d.one(True, False)})
+async def _usurp(world: World, on: str, namespace: str, name: str, is_gone: bool) -> None:
+    """Put a Job of one's own in the place of a mirror; at the same moment its Job may be deleted."""
+    async with world.client(on) as client, world.client("hub") as hub:
+        world.tampered.add((namespace, name))
+        found = await client.get(JOBS, name, namespace)
+        await client.delete(
+            JOBS, name, namespace, propagation="Background", uid=found["metadata"]["uid"]
+        )
+        if is_gone:
+            await hub.delete(JOBS, name, namespace, propagation="Background")
+        await client.create(JOBS, shapes.job(name, namespace, {"managedBy": None}))
 
 
 @USERS.add("copy-mirror", 0.7, lambda d: {"on": d.worker(), **d.job()})
@@ -306,6 +348,7 @@ def _changes(dice: Dice) -> Args:
         {"worker_lost_after": 12.0},
         {"placed_events": "all"},
         {"managed_by": ["jobferry.io/dispatcher", "example.com/other"]},
+        {"managed_by": ["example.com/other"], "dispatcher": shapes.MANAGER},
     )
     return {"who": dice.dispatcher(), "changes": changes, "seconds": dice.seconds(0.5, 5)}
 

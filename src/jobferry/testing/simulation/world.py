@@ -56,6 +56,9 @@ class World:
         self.tampered: set[tuple[str, str]] = set()
         """Jobs, by namespace and name, whose mirrors others have changed."""
 
+        self.made: set[str] = set()
+        """The UIDs of all Jobs that dispatchers have created on workers."""
+
         self.calm = asyncio.Event()
         """Set once nothing goes wrong any more."""
 

@@ -9,11 +9,12 @@ import pytest
 from jobferry.kube import errors
 from jobferry.kube.client import Client
 from jobferry.kube.in_process import InProcessTransport
-from jobferry.kube.resources import CRDS, NAMESPACES, Resource
+from jobferry.kube.resources import CRDS, NAMESPACES
 from jobferry.localkube.apiserver.identity.user import MASTERS, User
 from jobferry.localkube.apiserver.server import Settings, serve
 from jobferry.localkube.in_process import in_process
 from jobferry.objects import Obj
+from jobferry.objects.resource import Resource
 from jobferry.testing.clock import ManualClock, settle
 from tests.unit.localkube.apiserver.held_server import Asker, Reply, asker, hold
 

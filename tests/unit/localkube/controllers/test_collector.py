@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from jobferry.kube.calls import Propagation
-from jobferry.kube.resources import CONFIG_MAPS, CRDS, JOBS, NAMESPACES, PODS, SECRETS, Resource
+from jobferry.kube.resources import CONFIG_MAPS, CRDS, JOBS, NAMESPACES, PODS, SECRETS
 from jobferry.objects import Obj, owners
+from jobferry.objects.resource import Resource
 from tests.unit.localkube.controllers.world import World, cluster, pod
 
 BOATS = Resource("example.com", "v1", "boats", "Boat")

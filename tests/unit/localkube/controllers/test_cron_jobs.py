@@ -3,9 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from jobferry.kube.resources import JOBS, Resource
+from jobferry.kube.resources import JOBS
 from jobferry.localkube.controllers.cron_jobs import CRON_JOBS
 from jobferry.objects import Obj
+from jobferry.objects.resource import Resource
 from tests.unit.localkube.controllers.world import World, cluster, pod
 
 NOT_RUN = frozenset({"job", "scheduler"})

@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from jobferry.kube import errors
-from jobferry.kube.resources import CONFIG_MAPS, PODS, Resource
+from jobferry.kube.resources import CONFIG_MAPS, PODS
 from jobferry.localkube.controllers import quota
 from jobferry.localkube.controllers.quota import QUOTAS
 from jobferry.objects import Obj, amounts
+from jobferry.objects.resource import Resource
 from tests.unit.localkube.controllers.test_collector import BOATS, CRD
 from tests.unit.localkube.controllers.world import World, cluster
 

@@ -9,14 +9,7 @@ from jobferry.kube import errors
 from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client
 from jobferry.kube.in_process import App, InProcessTransport
-from jobferry.kube.resources import (
-    CRDS,
-    EVENTS,
-    NAMESPACES,
-    NODES,
-    PODS,
-    Resource,
-)
+from jobferry.kube.resources import CRDS, EVENTS, NAMESPACES, NODES, PODS
 from jobferry.kube.wire import Transport
 from jobferry.localkube.apiserver.execution import Execution
 from jobferry.localkube.apiserver.identity.user import MASTERS, User
@@ -24,6 +17,7 @@ from jobferry.localkube.apiserver.server import Settings, serve
 from jobferry.localkube.controllers import manager
 from jobferry.localkube.controllers.manager import Manager
 from jobferry.objects import Obj, conditions
+from jobferry.objects.resource import Resource
 from jobferry.testing.clock import ManualClock, settle
 from jobferry.testing.wait import until
 

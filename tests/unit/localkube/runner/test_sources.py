@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 from jobferry.kube.client import Client
-from jobferry.kube.resources import SERVICE_ACCOUNTS, Resource
+from jobferry.kube.resources import SERVICE_ACCOUNTS
 from jobferry.localkube.in_process import in_process
 from jobferry.localkube.runner import furnishing
 from jobferry.localkube.runner.backend import CannotStart
 from jobferry.localkube.runner.sources import Sources
 from jobferry.localkube.runner.volumes import Token
 from jobferry.objects import Obj
+from jobferry.objects.resource import Resource
 from jobferry.testing.clock import ManualClock
 
 REVIEWS = Resource(

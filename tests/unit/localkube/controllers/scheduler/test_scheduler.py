@@ -5,9 +5,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from jobferry.kube.resources import NODES, PODS, Resource
+from jobferry.kube.resources import NODES, PODS
 from jobferry.localkube.controllers.scheduler.scheduler import Scheduler
 from jobferry.objects import Obj, conditions
+from jobferry.objects.resource import Resource
 from jobferry.runtime import supervise
 from tests.unit.localkube.controllers.world import World, cluster
 

@@ -1,8 +1,8 @@
 import pytest
 
-from jobferry.core import status
+from jobferry.kinds.job import status
 from jobferry.objects import Obj
-from tests.unit.core.jobs import condition
+from tests.unit.kinds.job.jobs import condition
 
 
 @pytest.mark.parametrize(

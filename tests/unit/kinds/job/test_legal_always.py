@@ -5,11 +5,12 @@ from datetime import timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobferry.core import legal, times
-from jobferry.core.status import end, is_suspended
+from jobferry.core import times
+from jobferry.kinds.job import legal
+from jobferry.kinds.job.status import end, is_suspended
 from jobferry.objects import Obj, conditions, merge_patch
 from jobferry.objects.indexes import IndexSet
-from tests.unit.core.jobs import ELASTIC, INDEXED, NOW, PER_INDEX, at, condition, hub_job
+from tests.unit.kinds.job.jobs import ELASTIC, INDEXED, NOW, PER_INDEX, at, condition, hub_job
 
 counts = st.integers(0, 9)
 moments = st.integers(-600, 600).map(at)

@@ -2,11 +2,11 @@ from typing import Any
 
 import pytest
 
-from jobferry.core.base import Base
-from jobferry.kinds.job_draft import draft
+from jobferry.kinds.job.base import Base
+from jobferry.kinds.job.draft import draft
 from jobferry.objects import Obj
 from jobferry.objects.indexes import IndexSet
-from tests.unit.core.jobs import INDEXED, hub_job
+from tests.unit.kinds.job.jobs import INDEXED, hub_job
 
 
 def spec_of(base: Base, **spec: Any) -> Obj:

@@ -1,5 +1,8 @@
 """What the spec and status of a Job say, read so that nothing a cluster may hold is a surprise."""
 
+from datetime import datetime
+
+from jobferry.core import times
 from jobferry.objects import Obj, conditions, indexes
 from jobferry.objects.indexes import IndexSet
 
@@ -46,3 +49,29 @@ def read_indexes(status: Obj, member: str) -> IndexSet:
         return indexes.parse(status.get(member) or "", MAX_COMPLETIONS)
     except indexes.BadIndexes:
         return IndexSet()
+
+
+def has_pods(status: Obj) -> bool:
+    """Tell whether there are pods that got so far that they were seen to run, or ended and are not counted yet."""
+    return (
+        count(status, "ready") > 0
+        or count(status, "terminating") > 0
+        or any(uncounted(status, outcome) for outcome in ("succeeded", "failed"))
+    )
+
+
+def is_about_to_end(status: Obj) -> bool:
+    """Tell whether nothing runs any more and it is decided how to end: the next status is the last."""
+    listed = status.get("conditions")
+    is_decided = any(conditions.is_true(listed, interim) for interim in INTERIM.values())
+    is_over = not count(status, "active") and not count(status, "terminating")
+    return is_decided and is_over and end(status) is None
+
+
+def waits_since(status: Obj) -> datetime | None:
+    """Return when a Job was started of which no pod was ever ready or ended; None for any other."""
+    ran = has_pods(status) or count(status, "succeeded") or count(status, "failed")
+    started = status.get("startTime")
+    if not started or ran or is_suspended(status) or end(status):
+        return None
+    return times.instant(started)

@@ -4,10 +4,19 @@ from typing import Any
 
 import pytest
 
-from jobferry.core import legal
-from jobferry.core.status import end
+from jobferry.kinds.job import legal
+from jobferry.kinds.job.status import end
 from jobferry.objects import Obj
-from tests.unit.core.jobs import ELASTIC, INDEXED, NOW, PER_INDEX, at, condition, hub_job, said
+from tests.unit.kinds.job.jobs import (
+    ELASTIC,
+    INDEXED,
+    NOW,
+    PER_INDEX,
+    at,
+    condition,
+    hub_job,
+    said,
+)
 
 COMPLETE = {
     "conditions": [condition("SuccessCriteriaMet"), condition("Complete")],

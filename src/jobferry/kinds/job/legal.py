@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from jobferry.core import times
-from jobferry.core.status import (
+from jobferry.kinds.job.status import (
     COMPLETE,
     FAILED,
     INTERIM,

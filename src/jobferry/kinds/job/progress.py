@@ -2,7 +2,7 @@
 
 import msgspec
 
-from jobferry.core.status import COMPLETE, FAILED
+from jobferry.kinds.job.status import COMPLETE, FAILED
 
 
 class Condition(msgspec.Struct, frozen=True, gc=False):

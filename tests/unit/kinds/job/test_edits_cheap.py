@@ -4,12 +4,11 @@ from typing import Any
 
 import pytest
 
-from jobferry.core.base import Base
-from jobferry.kinds import job_edits
-from jobferry.kinds.job_edits import NOTHING, edits
+from jobferry.kinds.job.base import Base
+from jobferry.kinds.job.edits import NOTHING, edits
 from jobferry.objects import Obj, merge_patch
-from tests.unit.core.jobs import hub_job
-from tests.unit.kinds.test_job_edits import BASE, mirror_of
+from tests.unit.kinds.job.jobs import hub_job
+from tests.unit.kinds.job.test_edits import BASE, mirror_of
 
 HUB = {
     **hub_job(parallelism=2, activeDeadlineSeconds=600),
@@ -34,7 +33,7 @@ def test_of_a_mirror_that_nobody_edited_no_draft_is_made(
     def refuse(*_: Any) -> Obj:
         raise AssertionError("a draft costs more than all else of a look")
 
-    monkeypatch.setattr(job_edits, "draft", refuse)
+    monkeypatch.setattr("jobferry.kinds.job.edits.draft", refuse)
     assert edits(HUB, mirror, BASE) == NOTHING
 
 

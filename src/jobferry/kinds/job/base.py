@@ -2,10 +2,20 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
+import orjson
+
 from jobferry import errors
-from jobferry.core.status import MAX_COMPLETIONS, count, is_indexed, read_indexes, uncounted
+from jobferry.core.kind import Earned
+from jobferry.kinds.job.status import (
+    MAX_COMPLETIONS,
+    count,
+    is_indexed,
+    read_indexes,
+    uncounted,
+)
 from jobferry.objects import Obj, indexes
 from jobferry.objects.indexes import IndexSet
 
@@ -94,6 +104,21 @@ class Base:
             failed_indexes=_set(data, "failedIndexes"),
             seconds=_number(data, "seconds"),
         )
+
+
+@lru_cache(maxsize=4096)  # the same few are read again and again while a Job runs
+def read(text: Earned) -> Base:
+    """Read what `write` wrote; nonsense is no base, whoever put it into the record."""
+    try:
+        return Base.from_json(orjson.loads(text)) if text else Base()
+    except ValueError:
+        return Base()
+
+
+def write(base: Base) -> Earned:
+    """Write a base so that the record of a placement can hold it; nothing is no text."""
+    members = base.to_json()
+    return orjson.dumps(members).decode() if members else ""
 
 
 def _number(data: Mapping[str, Any], name: str) -> int:

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jobferry.core import marks
-from jobferry.core.base import Base
-from jobferry.kinds.job_draft import draft
-from jobferry.kinds.job_edits import NOTHING, Edits, edits, note, resume
+from jobferry.kinds.job.base import Base
+from jobferry.kinds.job.draft import draft
+from jobferry.kinds.job.edits import NOTHING, Edits, edits, note, resume
 from jobferry.objects import Obj, merge_patch
-from tests.unit.core.jobs import ELASTIC, INDEXED, NOW, at, condition, hub_job
+from tests.unit.kinds.job.jobs import ELASTIC, INDEXED, NOW, at, condition, hub_job
 
 BASE = Base()
 NODE = {"nodeSelector": {"disk": "fast"}}

@@ -1,7 +1,7 @@
 """The draft of a Job's mirror: what the worker is to run, before marks say whose it is."""
 
-from jobferry.core.base import Base
-from jobferry.core.status import is_indexed
+from jobferry.kinds.job.base import Base
+from jobferry.kinds.job.status import is_indexed
 from jobferry.kinds.metadata import travelling, without_generated
 from jobferry.objects import Obj
 

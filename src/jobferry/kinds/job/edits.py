@@ -14,9 +14,9 @@ from typing import Any
 import orjson
 
 from jobferry.core import marks, times
-from jobferry.core.base import Base
-from jobferry.core.status import count, is_indexed, is_suspended
-from jobferry.kinds.job_draft import draft
+from jobferry.kinds.job.base import Base
+from jobferry.kinds.job.draft import draft
+from jobferry.kinds.job.status import count, is_indexed, is_suspended
 from jobferry.kinds.metadata import travelling, without_generated
 from jobferry.objects import Obj
 

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobferry.core.base import BadBase, Base
+from jobferry.kinds.job.base import BadBase, Base, read, write
 from jobferry.objects import Obj
 from jobferry.objects.indexes import IndexSet
-from tests.unit.core.jobs import INDEXED, PER_INDEX
+from tests.unit.kinds.job.jobs import INDEXED, PER_INDEX
 
 PLAIN = {"completions": 5}
 
@@ -126,3 +126,23 @@ def test_nothing_that_was_earned_within_the_completions_is_lost(
     assert after.failed >= before.failed
     assert not before.completed_indexes - after.completed_indexes
     assert not after.failed_indexes & after.completed_indexes
+
+
+@given(bases)
+def test_a_base_is_read_as_it_was_written(base: Base) -> None:
+    assert read(write(base)) == base
+
+
+def test_the_text_of_a_base_is_as_in_the_records_that_are_on_hubs() -> None:
+    base = Base(2, 1, IndexSet.of([0, 2]), IndexSet.of([1]), 30)
+
+    text = (
+        '{"succeeded":2,"failed":1,"completedIndexes":"0,2","failedIndexes":"1","seconds":30}'
+    )
+    assert write(base) == text
+    assert write(Base()) == ""
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "1", '{"succeeded":-1}', '{"failedIndexes":"x"}'])
+def test_nonsense_is_no_base(text: str) -> None:
+    assert read(text) == Base()

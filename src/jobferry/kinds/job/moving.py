@@ -1,77 +1,21 @@
-"""The Job kind: batch/v1 Jobs on the hub, and their mirrors, which are ordinary Jobs on a worker."""
+"""What an attempt of a Job leaves to the next: what was earned, and whether anything is left to run."""
 
 from dataclasses import replace
 from datetime import datetime
 
 from jobferry.core import times
-from jobferry.core.base import Base
-from jobferry.core.marks import Marks
-from jobferry.core.status import (
-    COMPLETE,
-    FAILED,
-    count,
-    end,
-    is_indexed,
-    is_suspended,
-    uncounted,
-)
-from jobferry.kinds import job_edits
-from jobferry.kinds.dropped import dropped_fields
-from jobferry.kinds.job_draft import draft
-from jobferry.kinds.job_edits import edits, resume
+from jobferry.kinds.job.base import Base
+from jobferry.kinds.job.status import COMPLETE, FAILED, count, is_indexed
 from jobferry.objects import Obj
-from jobferry.objects.demand import Demand, of_job
-
-__all__ = [
-    "IDLE",
-    "carried",
-    "demand",
-    "dropped_fields",
-    "earlier",
-    "edits",
-    "finish",
-    "mirror",
-    "outcome",
-    "priority_class",
-    "resume",
-    "waits_since",
-    "wanted_status",
-]
-
 
 DEADLINE = "activeDeadlineSeconds"
 LIMITS = ("completions", "backoffLimit", DEADLINE)
-
-IDLE: Obj = {"active": None, "ready": None, "terminating": None}
-"""The merge patch of a status whose Job has no pods: those of an attempt that is over count no more."""
-
-
-def demand(job: Obj) -> Demand:
-    """Return what the pods that a Job still has to run side by side need together."""
-    return of_job(job)
-
-
-def priority_class(job: Obj) -> str:
-    """Name the PriorityClass of a Job's pods; empty: the one of those that name none."""
-    return job["spec"]["template"]["spec"].get("priorityClassName") or ""
-
-
-def mirror(hub_job: Obj, marks: Marks, base: Base) -> Obj:
-    """Return the Job to create on a worker; the same for the same arguments, however often it is asked."""
-    made = draft(hub_job, base)
-    return job_edits.note(marks.stamp(made), hub_job, made)
 
 
 def wanted_status(hub_job: Obj, mirror: Obj, base: Base) -> Obj:
     """Return the status that the mirror would have the hub Job show: its own, on top of the base."""
     status, spec = mirror.get("status") or {}, hub_job["spec"]
     return {**status, **base.plus(status, spec).counters(spec)}
-
-
-def finish(job: Obj) -> str | None:
-    """Return how a Job ended, Complete or Failed; None if it did not."""
-    condition = end(job.get("status") or {})
-    return condition["type"] if condition else None
 
 
 def carried(hub_job: Obj, mirror: Obj | None, base: Base, now: datetime) -> Base:
@@ -113,7 +57,7 @@ def outcome(hub_job: Obj, base: Base) -> Obj | None:
     That is so if the attempts before have used up a limit, or were lost after the last success.
     """
     spec = hub_job["spec"]
-    limit, deadline = spec.get("backoffLimit"), spec.get("activeDeadlineSeconds")
+    limit, deadline = spec.get("backoffLimit"), spec.get(DEADLINE)
     completions = spec.get("completions")
     if limit is not None and base.failed > limit:
         end = _end(
@@ -127,19 +71,6 @@ def outcome(hub_job: Obj, base: Base) -> Obj | None:
     else:
         return None
     return {**base.counters(spec), "conditions": [end]}
-
-
-def waits_since(mirror: Obj) -> datetime | None:
-    """Return when a mirror was started of which no pod was ever ready or ended; None for any other."""
-    status = mirror.get("status") or {}
-    members = ("ready", "succeeded", "failed", "terminating")
-    ran = any(count(status, member) for member in members) or any(
-        uncounted(status, outcome) for outcome in ("succeeded", "failed")
-    )
-    started = status.get("startTime")
-    if not started or ran or is_suspended(status) or end(status):
-        return None
-    return times.instant(started)
 
 
 def _end(type: str, reason: str, message: str) -> Obj:
