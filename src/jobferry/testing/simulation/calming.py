@@ -46,7 +46,9 @@ async def calm_down(world: World) -> None:
             await USERS.run(world, "queue", args)
         for name in world.workers:
             if "hub" in world.restored:
-                await world.renew(name)  # its Secret may be from before credentials were revoked
+                await world.renew(
+                    name
+                )  # its Secret may be from before credentials were revoked
             await _mend_worker(world, hub, name)
 
 
