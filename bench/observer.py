@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from bench.command import WITHIN, Failed
 from jobferry.clock import Seconds, SystemClock
-from jobferry.dispatch.jobs import JobHead
+from jobferry.dispatch.heads import JobHead
 from jobferry.kube.cache import Change
 from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client

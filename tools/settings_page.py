@@ -9,7 +9,7 @@ PAGE = Path(__file__).parent.parent / "docs" / "settings.md"
 
 INTRODUCTION = """# Settings
 
-<!-- Written by tools/settings_page.py from src/jobferry/settings.py: change it there. -->
+<!-- Written by tools/settings_page.py from src/jobferry/settings: change it there. -->
 
 Each setting of `jobferry run` can be given in three places. A flag counts more than the environment, the environment more than
 the file that `--config` names, and that more than the default.

@@ -5,7 +5,7 @@ import gc
 import os
 import secrets
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -13,11 +13,12 @@ from pathlib import Path
 from jobferry import log
 from jobferry.clock import SystemClock
 from jobferry.core.bounds import Bounds
-from jobferry.dispatch import hub_checks, manifests, process, serve
+from jobferry.dispatch import hub_checks, manifests, process, serve, switches
 from jobferry.dispatch.claims import Claims
 from jobferry.dispatch.dispatcher import Dispatcher, Options
 from jobferry.dispatch.meters import Meters
 from jobferry.errors import BadInput
+from jobferry.kinds.adapter import Adapter
 from jobferry.kube import command, errors, events, in_cluster, kubeconfig
 from jobferry.kube.access import Access
 from jobferry.kube.calls import PatchKind
@@ -129,6 +130,7 @@ async def dispatch(
     )
     lease = Key(settings.lease.namespace, settings.lease_name)
     candidate = Candidate(hub, lease, me=me, terms=terms)
+    kinds = switches.switched_on(settings)
     dispatcher = Dispatcher(
         hub,
         Options(
@@ -137,6 +139,7 @@ async def dispatch(
             claims=Claims(
                 frozenset(settings.managed_by), settings.lease.namespace, bounds(settings)
             ),
+            kinds=kinds,
             requests=settings.requests_in_flight,
             passes=settings.passes,
             tells_all_placements=settings.placed_events == "all",
@@ -144,7 +147,7 @@ async def dispatch(
             kubeconfigs=_rules(settings, trusted),
             reach=reach,
         ),
-        record=_recording(recorder),
+        record=_recording(recorder, kinds),
         is_leading=lambda: candidate.is_leading,
         meters=meters,
     )
@@ -201,19 +204,26 @@ def bounds(settings: Settings) -> Bounds:
 
 def _missing(dispatcher: Dispatcher) -> list[str]:
     """Say what is not ready yet."""
+    copies = dispatcher.workloads.copies
     return serve.missing(
         {
-            "Jobs": dispatcher.jobs,
+            **{
+                f"{adapter.resource.kind}s": copies[name]
+                for name, adapter in dispatcher.workloads.adapters.items()
+                if name in copies and "." not in adapter.resource.group
+            },
             "Queues": dispatcher.queues.objects,
             "Workers": dispatcher.workers.objects,
         }
     )
 
 
-def _recording(recorder: Recorder) -> Tell:
+def _recording(recorder: Recorder, kinds: Sequence[Adapter]) -> Tell:
+    known = {each.resource.kind: each.resource for each in kinds} | {WORKERS.kind: WORKERS}
+
     def record(obj: Obj, type: events.Type, reason: str, message: str) -> None:
         meta = obj["metadata"]
-        resource = WORKERS if obj.get("kind") == WORKERS.kind else JOBS
+        resource = known.get(obj.get("kind", ""), JOBS)
         subject = Subject(resource, Key(meta.get("namespace", ""), meta["name"]), meta["uid"])
         recorder.record(subject, type, reason, message)
 

@@ -9,10 +9,10 @@ import pytest
 from jobferry.clock import SystemClock
 from jobferry.core import marks
 from jobferry.core.marks import Marks, Standing
+from jobferry.kinds.forwarding import Edits
 from jobferry.kinds.job import base as bases
 from jobferry.kinds.job.adapter import JOB
 from jobferry.kinds.job.base import Base
-from jobferry.kinds.job.edits import Edits
 from jobferry.kube import errors
 from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client, connect

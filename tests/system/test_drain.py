@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from jobferry.clock import sleep
-from jobferry.core.follow import DRAINED
+from jobferry.core.leave import DRAINED
 from jobferry.core.marks import VACATING
+from jobferry.core.placement_object import RESOURCE as PLACEMENTS
 from jobferry.kube.calls import Scope
 from jobferry.kube.informer import Informer
 from jobferry.kube.items import Head
@@ -220,18 +221,46 @@ async def test_an_api_server_that_is_slow_to_answer_delays_nothing_for_good(
         assert await world.pods("a") == {"south": 1}
 
 
-async def test_a_job_whose_record_would_not_fit_runs_on_where_it_is(lab: Lab) -> None:
+SCATTERED = ",".join(map(str, range(0, 100_000, 2)))
+
+
+async def run_scattered(lab: Lab) -> Obj:
+    """Have a Job on north of which every second index has ended: its next record is too large for it."""
     world, north = lab.world, lab.world.workers["north"]
     await lab.add_workers()
     queue = await world.queue("north-first", **NORTH_FIRST)
-    scattered = ",".join(map(str, range(0, 100_000, 2)))
     indexed: dict[str, Any] = {"completionMode": "Indexed", "completions": 100_000}
+    await world.submit(job("a", queue=queue, seconds=FOREVER, parallelism=0, **indexed))
+    await world.on("north", "a", lambda obj: obj.get("status", {}).get("startTime"))
+    done = {"status": {"completedIndexes": SCATTERED}}
+    await north.patch(JOBS, "a", done, namespace=world.namespace, subresource="status")
+    return await world.until("a", counts(succeeded=50_000))
+
+
+async def test_a_job_whose_record_does_not_fit_moves_with_what_it_earned(lab: Lab) -> None:
+    world = lab.world
     async with lab.dispatcher():
-        await world.submit(job("a", queue=queue, seconds=FOREVER, parallelism=0, **indexed))
-        await world.on("north", "a", lambda obj: obj.get("status", {}).get("startTime"))
-        done = {"status": {"completedIndexes": scattered}}
-        await north.patch(JOBS, "a", done, namespace=world.namespace, subresource="status")
-        await world.until("a", counts(succeeded=50_000))
+        uid = (await run_scattered(lab))["metadata"]["uid"]
+
+        await lab.edit_worker("north", drain="MoveAway")
+
+        await world.mirror("a", attempt=2)
+        stored = await world.hub.get(PLACEMENTS, uid, world.namespace)
+        assert SCATTERED in stored["spec"]["shards"][0]["base"]
+        found = await world.until("a", is_there)
+        assert found["status"]["completedIndexes"] == SCATTERED
+        await world.delete("a")
+        await until_none(world.hub, named(PLACEMENTS, uid, world.namespace))
+
+
+async def test_a_job_with_no_room_for_a_record_runs_on_where_it_is(lab: Lab) -> None:
+    world = lab.world
+    async with lab.dispatcher():
+        notes = (await run_scattered(lab))["metadata"]["annotations"]
+        applied = "kubectl.kubernetes.io/last-applied-configuration"
+        room = 256 * 1024 - sum(len(key) + len(value) for key, value in notes.items())
+        much = {applied: "-" * (room - len(applied))}
+        await world.edit("a", {"metadata": {"annotations": much}})
 
         await lab.edit_worker("north", drain="MoveAway")
 

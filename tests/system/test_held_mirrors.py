@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from jobferry.core.follow import COUNTS_WITHIN
+from jobferry.core.leave import COUNTS_WITHIN
 from jobferry.kube.resources import JOBS
 from jobferry.objects import Obj
 from jobferry.workers.resource import WORKERS

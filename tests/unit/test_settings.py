@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from jobferry import settings
 from jobferry.errors import BadInput
-from jobferry.settings import DEFAULTS, Address, Setting, Settings, every
+from jobferry.settings import DEFAULTS, Setting, Settings, every
+from jobferry.settings.readers import Address
 from tools import settings_page
 
 ALL = list(every())

@@ -30,6 +30,7 @@ GROUPS = {
     "clusters": {
         "workers": "list, add, remove, drain and test Workers",
         "queues": "list Queues",
+        "kinds": "list the kinds of workloads: followed or not, and where they can run",
         "top": "show how much work each Worker has, and how much room",
     },
     "to run it": {

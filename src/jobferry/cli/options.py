@@ -1,12 +1,17 @@
 """The options that commands about a hub have in common, as kubectl has them."""
 
 import argparse
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from jobferry.cli.arguments import completes
 from jobferry.errors import BadInput
+
+if TYPE_CHECKING:
+    from jobferry.kinds.adapter import Adapter
 
 FORMATS = ("table", "wide", "json", "yaml", "name")
 DATA_FORMATS = ("table", "json", "yaml")
@@ -82,6 +87,16 @@ def where(given: argparse.Namespace) -> Where:
         namespace=namespace,
         everywhere=everywhere,
     )
+
+
+def kinds(text: str) -> "list[Adapter]":
+    """Return the kinds besides Jobs that were named, or all; raises `BadInput`."""
+    from jobferry import settings  # noqa: PLC0415 (a wrong argument is told before the rest is loaded)
+    from jobferry.dispatch import switches  # noqa: PLC0415
+
+    every = switches.known(settings.load(environ=os.environ))
+    names = list(every) if text.lower() == "all" else text.split(",")
+    return [each for each in switches.find(names, every) if each.resource.kind != "Job"]
 
 
 def selector(given: argparse.Namespace) -> str:

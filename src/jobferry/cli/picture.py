@@ -13,20 +13,21 @@ import msgspec
 from jobferry.app import bounds
 from jobferry.core import times, verdicts, wishes
 from jobferry.core.admission import Admission
+from jobferry.core.key import WorkloadKey
 from jobferry.core.room import amounts
 from jobferry.core.steps import Want
 from jobferry.core.view import Policy, View, Worker
-from jobferry.dispatch import priorities
-from jobferry.dispatch.claims import Claims, follow_jobs
-from jobferry.dispatch.jobs import NOWHERE, JobHead
+from jobferry.dispatch import priorities, switches
+from jobferry.dispatch.claims import Claims
 from jobferry.dispatch.priorities import Classes, ClassHead
 from jobferry.dispatch.queues import QUEUES, Queues
+from jobferry.dispatch.workloads import NOWHERE, Workload, Workloads
 from jobferry.kinds.job.adapter import JOB
 from jobferry.kube import errors
 from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client
 from jobferry.kube.informer import Informer
-from jobferry.kube.items import H, Item, Key, Metadata
+from jobferry.kube.items import H, Metadata
 from jobferry.kube.resources import JOBS, PRIORITY_CLASSES
 from jobferry.objects import Obj, conditions, demand
 from jobferry.objects.demand import Demand
@@ -99,10 +100,11 @@ class Picture:
         self._settings = settings
         names = frozenset(settings.managed_by)
         self.claims = Claims(names, settings.lease.namespace, bounds(settings))
-        self._jobs = follow_jobs(hub, self.claims)
+        self._workloads = Workloads(hub, switches.switched_on(settings))
+        jobs = self._workloads.follow(JOB.name)
         workers = Informer(hub, Scope(resource=WORKERS), WorkerHead)
         self._queues = Queues(hub, workers, settings.worker_lost_after)
-        _fill(self._jobs, (each for each in objects.jobs if each["metadata"]["uid"] != but))
+        _fill(jobs, (each for each in objects.jobs if each["metadata"]["uid"] != but))
         _fill(workers, objects.workers)
         _fill(self._queues.objects, objects.queues)
         self._classes = _classes(hub, objects.priority_classes)
@@ -139,13 +141,13 @@ class Picture:
 
     def load(self, worker: str) -> int:
         """Return how many unfinished Jobs a worker has."""
-        return self._jobs.count("worker", worker)
+        return self._workloads.count(worker)
 
     def used(self, worker: str) -> Demand:
         """Return what those need together."""
         total: Demand = {}
-        for item in self._jobs.by("worker", worker):
-            total = demand.add(total, JOB.demand(item.object()))
+        for key in self._workloads.on(worker):
+            total = demand.add(total, self._demand(key))
         return total
 
     def opinions(self, view: View) -> list[Opinion]:
@@ -158,30 +160,34 @@ class Picture:
     def turn(self, view: View) -> Turn:
         """Return where in line a Job is, with all others that wait, and where it would be placed now."""
         account = self._account()
-        for item in self.waiting():
+        for key, item in self.waiting():
             other = item.object()
             policy = self.policy(other)
             if isinstance(policy, Policy):
-                _line_up(account, item.key, self.view(other, policy, {}))
-        mine = Key(view.namespace, view.name)
+                _line_up(account, key, self.view(other, policy, {}))
+        mine = WorkloadKey(JOB.name, view.namespace, view.name)
         _line_up(account, mine, view)
         place, length = account.turn(mine) or (0, 0)
         account.admit(self._now.timestamp())
         return Turn(place, length, account.reservation(mine))
 
-    def _account(self) -> Admission[Key]:
+    def _demand(self, key: WorkloadKey) -> Demand:
+        item = self._workloads.get(key)
+        return JOB.demand(item.object()) if item is not None else {}
+
+    def _account(self) -> Admission[WorkloadKey]:
         """Return the account of room, with what is placed."""
-        account = Admission[Key]()
+        account = Admission[WorkloadKey]()
         for worker in self.workers.values():
             wishes.note(account, worker)
-            for item in self._jobs.by("worker", worker.name):
-                needed = amounts(JOB.demand(item.object()))
-                account.place(item.key, worker.name, needed)
+            for key in self._workloads.on(worker.name):
+                account.place(key, worker.name, amounts(self._demand(key)))
         return account
 
-    def waiting(self) -> list[Item[JobHead]]:
+    def waiting(self) -> list[Workload]:
         """Return the Jobs that wait for a worker, the oldest first."""
-        found = (item for item in self._jobs.by("worker", NOWHERE) if _waits(item.object()))
+        known = ((key, self._workloads.get(key)) for key in self._workloads.on(NOWHERE))
+        found = [(key, item) for key, item in known if item and _waits(item.object())]
         return sorted(found, key=_age)
 
 
@@ -204,8 +210,15 @@ def state(worker: Obj) -> State:
         reason=reason,
         message=str(connected.get("message") or "Not connected yet."),
         cluster=cluster.recall(status),
+        watched=_served(status),
         lost_since=times.instant(lost) if lost else None,
     )
+
+
+def _served(status: Obj) -> dict[str, None] | None:
+    """Return the kinds that are in sight on a worker, as far as the dispatcher said."""
+    listed = status.get("kinds")
+    return None if listed is None else {each.rpartition("/")[0]: None for each in listed}
 
 
 def _silence(status: Obj, reason: str) -> datetime | None:
@@ -216,9 +229,9 @@ def _silence(status: Obj, reason: str) -> datetime | None:
     return times.instant(str(ready["lastTransitionTime"]))
 
 
-def _opinion(account: Admission[Key], view: View, worker: str) -> Opinion:
-    mine = Key(view.namespace, view.name)
-    if worker in verdicts.eligible(view):
+def _opinion(account: Admission[WorkloadKey], view: View, worker: str) -> Opinion:
+    mine = WorkloadKey(JOB.name, view.namespace, view.name)
+    if worker in verdicts.eligible(view, JOB):
         _line_up(account, mine, view, (worker,))
         account.admit(0.0)  # long ago: nothing is kept for anybody
     fits, lack = account.reservation(mine) == worker, account.lacks(mine).get(worker)
@@ -227,9 +240,12 @@ def _opinion(account: Admission[Key], view: View, worker: str) -> Opinion:
 
 
 def _line_up(
-    account: Admission[Key], key: Key, view: View, workers: tuple[str, ...] | None = None
+    account: Admission[WorkloadKey],
+    key: WorkloadKey,
+    view: View,
+    workers: tuple[str, ...] | None = None,
 ) -> None:
-    wants = Want(verdicts.eligible(view) if workers is None else workers)
+    wants = Want(verdicts.eligible(view, JOB) if workers is None else workers)
     if view.hub is not None:
         account.want(wishes.wish(key, view, JOB, view.hub, wants))
 
@@ -243,5 +259,6 @@ def _waits(job: Obj) -> bool:
     return not job["spec"].get("suspend") and not job["metadata"].get("deletionTimestamp")
 
 
-def _age(item: Item[JobHead]) -> tuple[str, Key]:
-    return item.head.metadata.creation_timestamp, item.key
+def _age(workload: Workload) -> tuple[str, WorkloadKey]:
+    key, item = workload
+    return item.head.metadata.creation_timestamp, key

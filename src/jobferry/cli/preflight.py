@@ -160,7 +160,7 @@ async def examine(
     client: Client, hub: Hub, *, creates_namespaces: bool = False
 ) -> list[Finding]:
     """Try a cluster as whoever the client is; raises only if it cannot be reached at all."""
-    found = await cluster.introduce(client)
+    found = await cluster.introduce(client, (JOBS,))
     missing = await rights.missing(client, needed(creates_namespaces=creates_namespaces))
     there = {name: await _has_namespace(client, name) for name in sorted(hub.namespaces)}
     if creates_namespaces:

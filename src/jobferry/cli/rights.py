@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from jobferry.dispatch.hub_checks import REVIEWS
 from jobferry.kube.client import Client
+from jobferry.kube.rights import REVIEWS
 from jobferry.objects import Obj
 
 

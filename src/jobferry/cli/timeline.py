@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from jobferry.core import placement, times
+from jobferry.core import placement, records, times
 from jobferry.kinds.job import base as bases
 from jobferry.kinds.job.status import COMPLETE, FAILED, INTERIM, SUSPENDED, count
 from jobferry.objects import Obj
@@ -40,6 +40,8 @@ def earned(job: Obj) -> list[str]:
     placed = placement.read(job)
     if placed is None or placed.attempt == 1:
         return []
+    if records.is_torn(placed):
+        return [f"before attempt {placed.attempt}: see Placement {placed.uid}"]
     return [
         f"{base.succeeded} succeeded, {base.failed} failed before attempt {placed.attempt}"
         for base in (bases.read(shard.base) for shard in placed.shards)

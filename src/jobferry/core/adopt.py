@@ -2,15 +2,17 @@
 
 from dataclasses import replace
 
-from jobferry.core import placement, times
+from jobferry.core import records, times
 from jobferry.core.kind import Earned, Kind
 from jobferry.core.marks import Standing, read
+from jobferry.core.place import TOO_LARGE
 from jobferry.core.placement import Placement, Shard
 from jobferry.core.steps import Notice, ReadHub, Record, Rest, Step
 from jobferry.core.view import View
 from jobferry.objects import Obj
 
 FOUND = "its record was lost, and its mirror found there"
+MENDED = "what it earned before was lost with its record, and told by its mirror"
 
 
 def adopt(view: View, kind: Kind, hub: Obj, known: Placement | None) -> Step | None:
@@ -32,8 +34,22 @@ def adopt(view: View, kind: Kind, hub: Obj, known: Placement | None) -> Step | N
     here = Placement(
         hub["metadata"]["uid"], attempt, (Shard(worker, view.workers[worker].cluster),)
     )
-    found = _with_base(here, kind, hub, view.mirrors[worker])
-    return Record(placement.patch(hub, found, view.now), found, FOUND)
+    found = _with_base(view, kind, hub, here, view.mirrors[worker])
+    return _record(view, kind, hub, found, FOUND)
+
+
+def mend(view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj) -> Step:
+    """Record a placement again that runs, but of which nobody knows any more what was earned before it."""
+    if not view.is_live:
+        return ReadHub()
+    return _record(view, kind, hub, _based(placed, kind.earlier(hub, mirror)), MENDED)
+
+
+def _record(view: View, kind: Kind, hub: Obj, found: Placement, why: str) -> Step:
+    step = records.write(view, kind, hub, found)
+    if step is None:
+        return Rest("the record of where it runs is too large", notices=(TOO_LARGE,))
+    return replace(step, why=why) if isinstance(step, Record) else step
 
 
 def _attempts(view: View, hub: Obj) -> dict[str, int]:
@@ -49,7 +65,7 @@ def _attempts(view: View, hub: Obj) -> dict[str, int]:
     return found
 
 
-def _with_base(here: Placement, kind: Kind, hub: Obj, mirror: Obj) -> Placement:
+def _with_base(view: View, kind: Kind, hub: Obj, here: Placement, mirror: Obj) -> Placement:
     """Return the placement with what the attempts before it earned.
 
     The annotation may be left, and tell. Nobody vouches for it, but where it names the attempt that is
@@ -57,8 +73,12 @@ def _with_base(here: Placement, kind: Kind, hub: Obj, mirror: Obj) -> Placement:
     """
     if here.attempt == 1:
         return here
-    noted = placement.noted(hub)
-    if noted is not None and noted == _based(here, noted.shards[0].base):
+    noted = records.noted(kind, hub, view.record)
+    if (
+        noted is not None
+        and not records.is_torn(noted)
+        and noted == _based(here, noted.shards[0].base)
+    ):
         return noted
     return _based(here, kind.earlier(hub, mirror))
 

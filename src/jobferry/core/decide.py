@@ -7,10 +7,11 @@ after a crash at any point is nothing special.
 from dataclasses import replace
 
 from jobferry.clock import Seconds
-from jobferry.core import going, placement, times
-from jobferry.core.adopt import adopt, await_workers
+from jobferry.core import going, records, times
+from jobferry.core.adopt import adopt, await_workers, mend
 from jobferry.core.follow import follow
 from jobferry.core.kind import Kind
+from jobferry.core.leave import leave_for_good
 from jobferry.core.marks import HUB_UID, Standing, Verdict, read
 from jobferry.core.place import lose, move, place
 from jobferry.core.placement import Placement
@@ -20,7 +21,6 @@ from jobferry.core.steps import (
     Notice,
     ReadHub,
     ReadMirror,
-    Record,
     Rest,
     Step,
     WriteStatus,
@@ -45,20 +45,22 @@ def _next(view: View, kind: Kind) -> Step:
     hub = view.hub
     if hub is None or hub["metadata"].get("deletionTimestamp"):
         return _clean_up(view)
-    placed = placement.read(hub)
+    placed = records.read(kind, hub, view.record)
     is_finished = kind.finish(hub) is not None
-    known = placed or placement.vouched(hub)
+    known = placed or records.vouched(kind, hub, view.record)
     mirror = _current(view, hub, placed) if placed else None
     # One that counts and can be seen leaves nothing to be found.
     is_sought = not is_finished and not (placed and mirror and _is_up(view, placed))
     if is_sought and (found := adopt(view, kind, hub, known)):
         return found
-    if stale := _stale(view, hub, placed, mirror):
+    if stale := _stale(view, hub, known, placed, mirror):
         return stale
     if is_finished:
         return _finished(view, kind, hub)
     if placed is None:
         return _unplaced(view, kind, hub)
+    if mirror is not None and records.is_torn(placed):
+        return mend(view, kind, hub, placed, mirror)
     return _placed(view, kind, hub, placed, mirror)
 
 
@@ -97,13 +99,19 @@ def _is_ours(view: View, worker: str, obj: Obj) -> bool:
     return expected.judge(obj).standing is Standing.CURRENT
 
 
-def _stale(view: View, hub: Obj, placed: Placement | None, current: Obj | None) -> Step | None:
+def _stale(
+    view: View,
+    hub: Obj,
+    known: Placement | None,
+    placed: Placement | None,
+    current: Obj | None,
+) -> Step | None:
     """Find a mirror of an earlier workload of this name, or of an earlier attempt."""
     wanted = {shard.worker for shard in placed.shards} if placed else set()
     for worker, obj in view.mirrors.items():
         if obj is current or not _can_delete(view, worker, obj):
             continue
-        verdict = _judge(view, hub, placed, worker, obj)
+        verdict = _judge(view, hub, known, worker, obj)
         if verdict.standing is Standing.STALE:
             return _delete(view, worker, obj, verdict.reason)
         if verdict.standing is Standing.CURRENT and placed is not None and worker not in wanted:
@@ -111,8 +119,8 @@ def _stale(view: View, hub: Obj, placed: Placement | None, current: Obj | None) 
     return None
 
 
-def _judge(view: View, hub: Obj, placed: Placement | None, worker: str, obj: Obj) -> Verdict:
-    attempt = placed.attempt if placed else placement.last_attempt(hub)
+def _judge(view: View, hub: Obj, known: Placement | None, worker: str, obj: Obj) -> Verdict:
+    attempt = known.attempt if known else 0
     if not attempt and (found := read(obj)):
         attempt = found.attempt  # nobody knows any more which one counts
     return view.marks(worker, hub["metadata"]["uid"], attempt).judge(obj)
@@ -157,15 +165,16 @@ def _finished(view: View, kind: Kind, hub: Obj) -> Step:
 
 
 def _unplaced(view: View, kind: Kind, hub: Obj) -> Step:
-    vouched = placement.vouched(hub)
-    if vouched is not None:
+    if kind.carries_record and (repair := records.repair(view, hub)):
         # Somebody lost or changed the annotation; the condition still knows.
-        return Record(placement.patch(hub, vouched, view.now), vouched)
+        return repair
     if waits := await_workers(view, kind, hub):
         return waits
     if kind.is_suspended(hub):
         report = kind.waiting(hub, view.now)
         return WriteStatus.of(report) if report else Rest("suspended before it was placed")
+    if why := kind.refusal(hub):
+        return Rest(why, notices=(Notice("NotSupported", why),))
     return place(view, kind, hub)
 
 
@@ -188,6 +197,9 @@ def _placed(view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj | N
         # Unseen is not gone: it may run there, so it is neither created nor placed again.
         why = f"Namespace {view.namespace} is not watched on worker {shard.worker}: how it fares there is not known"
         return Rest(why, notices=(Notice("NamespaceNotWatched", why),))
+    if not worker.serves(kind.name):
+        why = f"Worker {shard.worker} does not serve {kind.name} any more: how it fares there is not known"
+        return Rest(why, notices=(Notice("KindNotServed", why),))
     if mirror is None:
         return _no_mirror(view, kind, hub, placed)
     return follow(view, kind, hub, placed, mirror)
@@ -248,6 +260,8 @@ def _no_mirror(view: View, kind: Kind, hub: Obj, placed: Placement) -> Step:
 def _go_on(view: View, kind: Kind, hub: Obj, placed: Placement) -> Step | None:
     """Say what to do if the mirror is not to be created where the workload was placed; None: it is."""
     shard = placed.shards[0]
+    if shard.leaving:
+        return leave_for_good(view, kind, hub, placed)
     if shard.worker in view.refusals:
         why = f"worker {shard.worker} refused it"
         return move(view, kind, hub, placed, None, why=why, is_nowhere=True)

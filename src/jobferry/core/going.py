@@ -11,6 +11,9 @@ from jobferry.objects import Obj
 
 MIRROR_GOING = "MirrorGoing"
 
+FOREGROUND = "foregroundDeletion"
+"""The finalizer of an API server on what goes only after all that it made."""
+
 
 def is_going(obj: Obj) -> bool:
     """Tell whether an object was deleted and is not gone yet."""
@@ -32,5 +35,6 @@ def notices(view: View) -> Iterator[Notice]:
 
 def why(mirror: Obj) -> str:
     """Say what a mirror that is going waits for."""
-    finalizers = ", ".join(mirror["metadata"].get("finalizers") or ())
-    return f"was deleted and is not gone yet, because of {finalizers or 'its pods'}"
+    finalizers = mirror["metadata"].get("finalizers") or (FOREGROUND,)
+    held = ", ".join("what it made" if each == FOREGROUND else each for each in finalizers)
+    return f"was deleted and is not gone yet, because of {held}"

@@ -96,6 +96,10 @@ class Kind(Protocol):
         """Name the PriorityClass that counts for it; empty: none is named."""
         ...
 
+    def refusal(self, hub: Obj) -> str | None:
+        """Say why a workload cannot run on any worker, whichever it is; None: it can."""
+        ...
+
     def is_suspended(self, hub: Obj) -> bool:
         """Tell whether its user wants it not to run: then it is not placed."""
         ...
@@ -166,7 +170,10 @@ class Kind(Protocol):
     # Moving it
 
     def stop(self, mirror: Obj) -> Obj | None:
-        """Return the merge patch by which a mirror stops and can go on later; None: its kind cannot."""
+        """Return the merge patch by which a mirror stops and can go on later.
+
+        None: its kind cannot, so it leaves its worker by being deleted.
+        """
         ...
 
     def stillness(self, mirror: Obj) -> Stillness:

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from jobferry.core import placement, times, verdicts
+from jobferry.core import placement, records, times, verdicts
 from jobferry.core.kind import Kind
 from jobferry.core.placement import Placement, Shard
-from jobferry.core.steps import Notice, ReadHub, Record, Rest, Step, Want, WriteStatus
+from jobferry.core.steps import Notice, ReadHub, Record, Rest, Step, Store, Want, WriteStatus
 from jobferry.core.view import View, Worker
 from jobferry.objects import Obj
 
@@ -13,14 +13,14 @@ NO_WORKER = "NoWorker"
 
 TOO_LARGE = Notice(
     "RecordTooLarge",
-    "It cannot be placed: the record of that, with all indexes that have ended so far, and its other annotations"
-    f" would be more than the {placement.MOST_BYTES} bytes that annotations may have",
+    "It cannot be placed: the record of that and its other annotations would be more than the"
+    f" {placement.MOST_BYTES} bytes that annotations may have",
 )
 
 
 def place(view: View, kind: Kind, hub: Obj) -> Step:
     """Place a workload for the first time."""
-    attempt, nothing = placement.last_attempt(hub) + 1, Shard("", "")
+    attempt, nothing = records.last_attempt(kind, hub, view.record) + 1, Shard("", "")
     return _place(view, kind, hub, attempt, nothing, is_nowhere=True)
 
 
@@ -81,24 +81,22 @@ def _place(
     is_nowhere: bool,
 ) -> Step:
     """Record the worker that has room for it; `shard` says what the earlier attempts earned."""
-    able = verdicts.eligible(view, but=but)
+    able = verdicts.eligible(view, kind, but=but)
     if view.reserved is None or view.reserved not in able:
         return _wait(view, kind, hub, Want(able), but=but, is_nowhere=is_nowhere)
     step = _record(view, kind, hub, attempt, shard, view.workers[view.reserved])
     if step is None:
         return Rest("the record of its next placement is too large", notices=(TOO_LARGE,))
-    return replace(step, why=why)
+    return replace(step, why=why) if isinstance(step, Record) else step
 
 
 def _record(
     view: View, kind: Kind, hub: Obj, attempt: int, shard: Shard, worker: Worker
-) -> Record | None:
+) -> Record | Store | None:
     """Return the step that places a workload on a worker; None if there is no room for it on the hub object."""
     there = replace(shard, worker=worker.name, cluster=worker.cluster)
     decision = Placement(hub["metadata"]["uid"], attempt, (there,))
-    idle = kind.idle(hub) if attempt > 1 else None
-    patch = placement.patch(hub, decision, view.now, idle=idle)
-    return Record(patch, decision) if placement.fits(hub, patch) else None
+    return records.write(view, kind, hub, decision, is_new=True)
 
 
 def _wait(
@@ -129,4 +127,4 @@ def _wait(
 
 def _fail(view: View, kind: Kind, hub: Obj, reason: str, message: str) -> Step:
     report = kind.fail(hub, reason, message, view.now)
-    return WriteStatus.of(report) if report else Rest("failed")
+    return WriteStatus.of(report) if report else Rest("it has failed")

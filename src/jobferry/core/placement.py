@@ -1,6 +1,6 @@
-"""The placement of a workload: the recorded decision where it runs, kept on the hub object itself.
+"""The placement of a workload: the decision where it runs, and the record of it on the hub object itself.
 
-An annotation holds the record, the condition Placed vouches for it. Users can forge, copy or lose an
+`records` knows of the other place where a record may be. An annotation holds the record, the condition Placed vouches for it. Users can forge, copy or lose an
 annotation; only who may write the status can set a condition. So a record counts only if the condition
 says the same and the UID in it is the object's own.
 """
@@ -24,7 +24,9 @@ MOST_BYTES = 256 * 1024
 """As many as API servers allow all annotations of an object together, keys and values."""
 
 _ATTEMPT = re.compile(r"attempt (\d+) on ")
-_SHARD = re.compile(r"([^ ,]+) \(([^)]*)\)(?: after (\{[^}]*\}))?(?:, |$)")
+_SHARD = re.compile(
+    r"([^ ,]+) \(([^)]*)\)(?: after (\{[^}]*\}))?(?: leaving ([A-Za-z]+))?(?:, |$)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +40,13 @@ class Shard:
     base: Earned = ""
     """What earlier attempts of this part have earned."""
 
+    leaving: str = ""
+    """Why the mirror was deleted, or is about to be, so that it runs elsewhere; empty: it was not, by us."""
+
     def __str__(self) -> str:
         after = f" after {self.base}" if self.base else ""
-        return f"{self.worker} ({self.cluster}){after}"
+        leaving = f" leaving {self.leaving}" if self.leaving else ""
+        return f"{self.worker} ({self.cluster}){after}{leaving}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +135,8 @@ def _told(uid: str, message: str) -> Placement | None:
     if attempt is None:
         return None
     shards = tuple(
-        Shard(worker, cluster, _earned(orjson.loads(base or "{}")))
-        for worker, cluster, base in _SHARD.findall(message, attempt.end())
+        Shard(worker, cluster, _earned(orjson.loads(base or "{}")), leaving)
+        for worker, cluster, base, leaving in _SHARD.findall(message, attempt.end())
     )
     return Placement(uid, int(attempt[1]), shards) if shards else None
 
@@ -148,22 +154,29 @@ def _to_json(placement: Placement) -> Obj:
         "format": FORMAT,
         "uid": placement.uid,
         "attempt": placement.attempt,
-        "shards": [
-            {
-                "worker": shard.worker,
-                "cluster": shard.cluster,
-                "base": orjson.Fragment(shard.base or "{}"),
-            }
-            for shard in placement.shards
-        ],
+        "shards": [_shard_to_json(shard) for shard in placement.shards],
     }
+
+
+def _shard_to_json(shard: Shard) -> Obj:
+    members: Obj = {
+        "worker": shard.worker,
+        "cluster": shard.cluster,
+        "base": orjson.Fragment(shard.base or "{}"),
+    }
+    return {**members, "leaving": shard.leaving} if shard.leaving else members
 
 
 def _from_json(data: Any) -> Placement | None:
     if data["format"] != FORMAT:
         return None
     shards = tuple(
-        Shard(str(shard["worker"]), str(shard["cluster"]), _earned(shard["base"]))
+        Shard(
+            str(shard["worker"]),
+            str(shard["cluster"]),
+            _earned(shard["base"]),
+            str(shard.get("leaving", "")),
+        )
         for shard in data["shards"]
     )
     known = Placement(str(data["uid"]), int(data["attempt"]), shards)

@@ -1,5 +1,6 @@
 """What the dispatcher can do about a workload: each step is one request, or none."""
 
+import enum
 from dataclasses import dataclass
 
 from jobferry.clock import Seconds
@@ -21,14 +22,37 @@ class ReadMirror:
     marks: Marks
 
 
+class Into(enum.Enum):
+    """Where on the hub something is recorded."""
+
+    STATUS = "status"
+    """On the workload: a merge patch of its status subresource."""
+
+    NEW = "new"
+    """In an object of ours that is to be created; that there is one by now is a conflict."""
+
+    OBJECT = "object"
+    """In that object: a merge patch of it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Write a placement to the hub."""
+    """Write a placement to the hub: from then on it counts."""
 
-    patch: Obj
+    body: Obj
     placement: Placement
     why: str = ""
     """Why it is not the first."""
+
+    into: Into = Into.STATUS
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """Write something to the hub that belongs to a record, but does not place anything."""
+
+    body: Obj
+    into: Into
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +96,9 @@ class DeleteMirror:
     only_as_seen: bool = False
     """Whether it is to stay if it has changed since."""
 
+    waits: bool = False
+    """Whether it is to be there until all that it made is gone."""
+
     is_routine: bool = False
     """Whether nobody will ask why: its workload was seen to be deleted."""
 
@@ -106,6 +133,7 @@ Step = (
     ReadHub
     | ReadMirror
     | Record
+    | Store
     | WriteStatus
     | CreateMirror
     | EditMirror

@@ -19,14 +19,14 @@ class Reason:
     """Whether it is for the workload's namespace alone."""
 
 
-def eligible(view: View, *, but: str | None = None) -> tuple[str, ...]:
+def eligible(view: View, kind: Kind, *, but: str | None = None) -> tuple[str, ...]:
     """Name the workers of the workload's queue that may run it, `but` one: whether they have room is not asked."""
     if view.policy.missing or not view.bounds.let(view.namespace):
         return ()
     return tuple(
         name
         for name in view.policy.workers
-        if name != but and name in view.workers and _objection(view, name) is None
+        if name != but and name in view.workers and _objection(view, kind, name) is None
     )
 
 
@@ -56,7 +56,7 @@ def verdict(view: View, kind: Kind, name: str, lack: Lack | None) -> str:
     worker = view.workers.get(name)
     if worker is None:
         return "there is no such Worker"
-    if objection := _trespass(view, name) or _closure(worker) or _objection(view, name):
+    if objection := _trespass(view, name) or _closure(worker) or _objection(view, kind, name):
         return objection
     return _shortage(view, kind, worker, lack or Lack("turn"))
 
@@ -68,8 +68,10 @@ def _closure(worker: Worker) -> str | None:
     return worker.refuses if worker.is_up else "not connected"
 
 
-def _objection(view: View, name: str) -> str | None:
+def _objection(view: View, kind: Kind, name: str) -> str | None:
     """Say why a worker does not take this very workload, whatever room it has, if so."""
+    if not view.workers[name].serves(kind.name):
+        return f"does not serve {kind.name}"
     if going.holds_name(view, name):
         return "an earlier mirror of that name is not gone from there yet"
     return _trespass(view, name) or view.refusals.get(name)

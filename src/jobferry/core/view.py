@@ -54,6 +54,13 @@ class Worker:
     watched: frozenset[str] | None = None
     """The namespaces that we see there; None: all."""
 
+    kinds: frozenset[str] | None = None
+    """The workload kinds that it serves, as in Job.batch; None: it is not known."""
+
+    def serves(self, kind: str) -> bool:
+        """Tell whether workloads of a kind can be there, as far as is known."""
+        return self.kinds is None or kind in self.kinds
+
     def shows(self, namespace: str) -> bool:
         """Tell whether we see what is there in a namespace."""
         return self.watched is None or namespace in self.watched
@@ -108,6 +115,9 @@ class View:
     name: str
     hub: Obj | None
     """None: there is none, or none that is delegated to us."""
+
+    record: Obj | None = None
+    """The object of ours that is named after the UID of `hub`; None: there is none."""
 
     unclaimed: str = ""
     """The UID of the object of that name that is there, but is not delegated to us."""

@@ -7,16 +7,27 @@ from enum import IntEnum
 import orjson
 
 from jobferry import log
-from jobferry.core import marks
+from jobferry.core import marks, records
+from jobferry.core.key import WorkloadKey
 from jobferry.core.marks import Standing
-from jobferry.core.steps import CreateMirror, DeleteMirror, EditMirror, Record, WriteStatus
+from jobferry.core.placement_object import RESOURCE
+from jobferry.core.steps import (
+    CreateMirror,
+    DeleteMirror,
+    EditMirror,
+    Into,
+    Record,
+    Store,
+    WriteStatus,
+)
+from jobferry.dispatch.workloads import Workloads
 from jobferry.errors import Error
-from jobferry.kinds.job.adapter import JOB
+from jobferry.kinds.adapter import Adapter
 from jobferry.kube import calls, errors
 from jobferry.kube.client import Client
 from jobferry.kube.events import Tell
 from jobferry.kube.items import Key
-from jobferry.kube.resources import JOBS, NAMESPACES
+from jobferry.kube.resources import NAMESPACES
 from jobferry.objects import Obj
 from jobferry.runtime.inflight import Inflight
 from jobferry.workers.copies import Copy
@@ -58,6 +69,10 @@ class NotTaken(Error):
     """The hub would not have what we had to write about a workload."""
 
 
+class KindGone(Error):
+    """The hub does not know a kind any more, so nothing is known of its workloads: not that they are gone, either."""
+
+
 class Estranged(Error):
     """The mirror of a workload is there, and may run, but it bears another dispatcher's name."""
 
@@ -78,7 +93,7 @@ class Actor:
     def __init__(
         self,
         hub: Client,
-        absorb: Callable[[Obj | bytes], None],
+        workloads: Workloads,
         workers: Workers,
         requests: int,
         record: Tell,
@@ -87,26 +102,37 @@ class Actor:
         tells_all_placements: bool = False,
     ) -> None:
         self.hub = hub
-        self._absorb = absorb
+        self._workloads = workloads
         self._workers = workers
         self._inflight = Inflight(requests)
         self._record = record
         self._may_act = may_act
         self._tells_all_placements = tells_all_placements
 
-    async def read_hub(self, key: Key) -> Obj | None:
+    async def read_hub(self, kind: Adapter, key: WorkloadKey) -> Obj | None:
         """Read a workload from the hub's API server; None: it is gone."""
         async with self._inflight.slot(Priority.STATUS):
             try:
-                obj = await self.hub.get(JOBS, key.name, key.namespace)
-            except errors.NotFound:
+                obj = await self.hub.get(kind.resource, key.name, key.namespace)
+            except errors.NotFound as error:
+                if not error.details.get("name"):
+                    raise KindGone(f"the hub does not serve {kind.resource}") from error
                 return None
-        self._absorb(obj)
+            if records.has_object(kind, obj):
+                await self._read_record(obj)
+        self._workloads.absorb(kind.name, obj)
         return obj
 
-    async def record(self, hub: Obj, step: Record) -> None:
+    async def _read_record(self, hub: Obj) -> None:
+        meta, placements = hub["metadata"], self._workloads.placements
+        try:
+            placements.absorb(await self.hub.get(RESOURCE, meta["uid"], meta["namespace"]))
+        except errors.NotFound:
+            placements.absorb_absence(meta["namespace"], meta["uid"])
+
+    async def record(self, kind: Adapter, hub: Obj, step: Record) -> None:
         """Write a placement; of the first one nothing but the object itself tells, unless that is wanted."""
-        await self._patch_hub(hub, step.patch, Priority.PLACEMENT)
+        await self.store(kind, hub, Store(step.body, step.into))
         if not (step.why or self._tells_all_placements):
             return
         workers = ", ".join(shard.worker for shard in step.placement.shards)
@@ -114,12 +140,33 @@ class Actor:
         again = f", attempt {attempt}: {step.why}" if step.why else ""
         self._record(hub, "Normal", "Placed", f"Placed on worker {workers}{again}")
 
-    async def write_status(self, hub: Obj, step: WriteStatus) -> None:
+    async def store(self, kind: Adapter, hub: Obj, step: Store) -> None:
+        """Write what belongs to a record to where it is kept."""
+        if step.into is Into.STATUS:
+            await self._patch_hub(kind, hub, step.body, Priority.PLACEMENT)
+            return
+        meta = hub["metadata"]
+        call = (
+            calls.create(RESOURCE, step.body, field_validation="Strict")
+            if step.into is Into.NEW
+            else calls.patch(RESOURCE, meta["uid"], step.body, namespace=meta["namespace"])
+        )
+        async with self._inflight.slot(Priority.PLACEMENT):
+            self._check()
+            try:
+                answer = await self.hub.send(call)
+            except FINAL as error:
+                raise NotTaken(f"The hub refused its Placement: {error.words}") from error
+        self._workloads.placements.absorb(answer.body)
+
+    async def write_status(self, kind: Adapter, hub: Obj, step: WriteStatus) -> None:
         """Write the status of a workload."""
         priority = Priority.FINAL_STATUS if step.end else Priority.STATUS
-        await self._patch_hub(hub, step.patch, priority)
+        await self._patch_hub(kind, hub, step.patch, priority)
 
-    async def create(self, step: CreateMirror, on_send: Callable[[], None]) -> None:
+    async def create(
+        self, kind: Adapter, step: CreateMirror, on_send: Callable[[], None]
+    ) -> None:
         """Create a mirror; raises `Refused` where the worker will not have it.
 
         `on_send` is called when the worker may hear of it, which may never be.
@@ -132,15 +179,15 @@ class Actor:
                 raise link.hearing.unheard()
             on_send()
             try:
-                answer = await self._create(link, sent)
+                answer = await self._create(kind, link, sent)
             except errors.AlreadyExists:
-                answer = await self._existing(link, sent)
-        if why := _difference(sent, answer):
-            await self.delete(DeleteMirror(step.worker, answer, f"its worker {why}"))
+                answer = await self._existing(kind, link, sent)
+        if why := _difference(kind, sent, answer):
+            await self.delete(kind, DeleteMirror(step.worker, answer, f"its worker {why}"))
             raise Refused(f"it {why}")
         _log.debug("Mirror is there", worker=step.worker, mirror=meta["name"])
 
-    async def edit(self, step: EditMirror) -> None:
+    async def edit(self, kind: Adapter, step: EditMirror) -> None:
         """Forward a change to a mirror."""
         link, meta = self._link(step.worker), step.obj["metadata"]
         async with link.inflight.slot(Priority.CREATE):
@@ -151,15 +198,15 @@ class Actor:
             }
             try:
                 answer = await _client(link).patch(
-                    JOBS, meta["name"], body, namespace=meta["namespace"]
+                    kind.resource, meta["name"], body, namespace=meta["namespace"]
                 )
             except FINAL as error:
                 raise NotForwarded(
                     f"Worker {step.worker} refused the change: {error}"
                 ) from error
-        _mirrors(link).absorb(meta["namespace"], answer)
+        _absorb(kind, link, meta["namespace"], answer)
 
-    async def delete(self, step: DeleteMirror) -> None:
+    async def delete(self, kind: Adapter, step: DeleteMirror) -> None:
         """Delete a mirror, and no other object that may bear its name by now."""
         link, meta = self._link(step.worker), step.obj["metadata"]
         key = Key(meta["namespace"], meta["name"])
@@ -167,40 +214,60 @@ class Actor:
             async with link.inflight.slot(Priority.CREATE):
                 self._check()
                 answer = await _client(link).delete(
-                    JOBS,
+                    kind.resource,
                     key.name,
                     key.namespace,
-                    propagation="Background",
+                    propagation="Foreground" if step.waits else "Background",
                     uid=meta["uid"],
                     resource_version=meta["resourceVersion"] if step.only_as_seen else None,
                 )
         except (errors.NotFound, errors.Conflict):
-            await self.read_mirror(step.worker, key)  # gone, or another by now
+            await self.read_mirror(kind, step.worker, key)  # gone, or another by now
         else:
-            _mirrors(link).absorb_deletion(key, answer)
+            if (copy := _copy(kind, link)) is not None:
+                copy.absorb_deletion(key, answer)
             write = _log.debug if step.is_routine else _log.info
             write("Mirror deleted", worker=step.worker, mirror=key.name, why=step.why)
 
-    async def read_mirror(self, worker: str, key: Key) -> Obj | None:
+    async def expire(self, kind: Adapter, hub: Obj) -> None:
+        """Delete a workload on the hub whose time is over, unless it has changed since."""
+        meta = hub["metadata"]
+        async with self._inflight.slot(Priority.PLACEMENT):
+            self._check()
+            with suppress(errors.NotFound):
+                await self.hub.delete(
+                    kind.resource,
+                    meta["name"],
+                    meta["namespace"],
+                    propagation="Background",
+                    uid=meta["uid"],
+                    resource_version=meta["resourceVersion"],
+                )
+
+    async def read_mirror(self, kind: Adapter, worker: str, key: Key) -> Obj | None:
         """Read what a worker has in the place of a mirror, ahead of the watch; None: nothing."""
         link = self._link(worker)
-        mirrors = _mirrors(link)
+        copy = _copy(kind, link)
         async with link.inflight.slot(Priority.CREATE):
-            known = mirrors.get(key)
+            known = copy.get(key) if copy else None
             try:
-                found = await _client(link).get(JOBS, key.name, key.namespace)
+                found = await _client(link).get(kind.resource, key.name, key.namespace)
             except errors.NotFound:
-                if known is not None:
-                    mirrors.absorb_absence(key, known.uid)
+                if copy is not None and known is not None:
+                    copy.absorb_absence(key, known.uid)
                 return None
-        mirrors.absorb(key.namespace, found)
+        _absorb(kind, link, key.namespace, found)
         return found
 
-    async def _patch_hub(self, hub: Obj, patch: Obj, priority: Priority) -> None:
+    async def _patch_hub(self, kind: Adapter, hub: Obj, patch: Obj, priority: Priority) -> None:
         """Write the status of a workload; raises `NotTaken` where that does not help to try again."""
         meta = hub["metadata"]
         call = calls.patch(
-            JOBS, meta["name"], patch, namespace=meta["namespace"], subresource="status"
+            kind.resource,
+            meta["name"],
+            patch,
+            namespace=meta["namespace"],
+            subresource="status",
         )
         async with self._inflight.slot(priority):
             self._check()
@@ -208,28 +275,28 @@ class Actor:
                 answer = await self.hub.send(call)
             except FINAL as error:
                 raise NotTaken(f"The hub refused its status: {error.words}") from error
-        self._absorb(answer.body)
+        self._workloads.absorb(kind.name, answer.body)
 
-    async def _create(self, link: Link, sent: Obj) -> Obj:
+    async def _create(self, kind: Adapter, link: Link, sent: Obj) -> Obj:
         """Create a mirror, and its namespace first if that is missing and ours to make."""
         namespace = sent["metadata"]["namespace"]
         try:
-            return await self._post(link, sent)
+            return await self._post(kind, link, sent)
         except errors.NotFound as error:
             if not link.spec.namespaces.create:
                 raise NamespaceRefused(f"namespace {namespace} is missing") from error
         await self._create_namespace(link, namespace)
         try:
-            return await self._post(link, sent)
+            return await self._post(kind, link, sent)
         except errors.NotFound as error:
             raise NamespaceRefused(
                 f"namespace {namespace} was made, and yet: {error}"
             ) from error
 
-    async def _post(self, link: Link, sent: Obj) -> Obj:
+    async def _post(self, kind: Adapter, link: Link, sent: Obj) -> Obj:
         self._check()
         try:
-            call = calls.create(JOBS, sent, field_validation="Strict")
+            call = calls.create(kind.resource, sent, field_validation="Strict")
             answer = await _client(link).send(call)
         except FINAL as error:
             # Forbidden is also what a quota is exceeded with: that may be for this workload only.
@@ -240,7 +307,7 @@ class Actor:
             if "failed calling webhook" not in str(error):
                 raise
             raise Refused(str(error)) from error
-        _mirrors(link).absorb(sent["metadata"]["namespace"], answer.body)
+        _absorb(kind, link, sent["metadata"]["namespace"], answer.body)
         made: Obj = orjson.loads(answer.body)
         return made
 
@@ -252,10 +319,10 @@ class Actor:
         except errors.Forbidden as error:
             raise NamespaceRefused(f"namespace {name} is missing, and {error}") from error
 
-    async def _existing(self, link: Link, sent: Obj) -> Obj:
+    async def _existing(self, kind: Adapter, link: Link, sent: Obj) -> Obj:
         """Find out whose the object is that has the mirror's name."""
         meta = sent["metadata"]
-        found = await _client(link).get(JOBS, meta["name"], meta["namespace"])
+        found = await _client(link).get(kind.resource, meta["name"], meta["namespace"])
         expected = marks.read(sent)
         assert expected is not None  # noqa: S101 (a mirror that we made bears our marks)
         verdict = expected.judge(found)
@@ -264,7 +331,7 @@ class Actor:
         if verdict.standing is Standing.FOREIGN:
             raise Refused(f"its name is taken by an object of others: {verdict.reason}")
         # Ours: of this attempt, or of one before it, which the next look at the caches removes.
-        _mirrors(link).absorb(meta["namespace"], found)
+        _absorb(kind, link, meta["namespace"], found)
         is_as_sent = verdict.standing is Standing.CURRENT and _generation(found) == _generation(
             sent
         )
@@ -285,9 +352,9 @@ class Actor:
         return link
 
 
-def _difference(sent: Obj, made: Obj) -> str | None:
+def _difference(kind: Adapter, sent: Obj, made: Obj) -> str | None:
     """Say what a worker did to a mirror that makes it useless, if anything."""
-    if dropped := JOB.dropped_fields(sent, made):
+    if dropped := kind.dropped_fields(sent, made):
         return f"does not know {', '.join(dropped)}"
     if lost := marks.altered(sent, made):
         # Without them the mirror would be foreign to us: run on there, and again elsewhere.
@@ -309,6 +376,12 @@ def _client(link: Link) -> Client:
     return link.connection.client
 
 
-def _mirrors(link: Link) -> Copy:
+def _copy(kind: Adapter, link: Link) -> Copy | None:
+    """Return the copy of a kind's mirrors; None: the worker does not serve it any more."""
     assert link.connection is not None  # noqa: S101 (checked by whoever got the link)
-    return link.connection.mirrors
+    return link.connection.mirrors.of(kind.name)
+
+
+def _absorb(kind: Adapter, link: Link, namespace: str, answer: Obj | bytes) -> None:
+    if (copy := _copy(kind, link)) is not None:
+        copy.absorb(namespace, answer)

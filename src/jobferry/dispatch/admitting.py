@@ -7,21 +7,21 @@ from typing import NamedTuple
 from jobferry.clock import Clock, Seconds, Timer
 from jobferry.core import view, wishes
 from jobferry.core.admission import Admission
+from jobferry.core.key import WorkloadKey
 from jobferry.core.room import Amounts, Lack, amounts
 from jobferry.core.steps import Want
 from jobferry.core.view import View
-from jobferry.dispatch.jobs import JobHead
-from jobferry.kinds.job.adapter import JOB
-from jobferry.kube.cache import Change
+from jobferry.dispatch.heads import WorkloadHead
+from jobferry.kinds.adapter import Adapter
 from jobferry.kube.decoded import Decoded
-from jobferry.kube.items import Key
+from jobferry.kube.items import Item
 
 SETTLE_WITHIN: Seconds = 3.0
 """How long the workers that come first wait for the others: else all that waits would go to the first."""
 
 
 class _Need(NamedTuple):
-    """What a placed Job needs, and of what that was worked out."""
+    """What a placed workload needs, and of what that was worked out."""
 
     generation: int
     worker: str
@@ -31,12 +31,14 @@ class _Need(NamedTuple):
 class Admitting:
     """The account of one dispatcher; `wake` is told of every workload that a pass concerns."""
 
-    def __init__(self, clock: Clock, wake: Callable[[Key], None], decoded: Decoded) -> None:
+    def __init__(
+        self, clock: Clock, wake: Callable[[WorkloadKey], None], decoded: Decoded
+    ) -> None:
         self._clock = clock
         self._wake = wake
         self._decoded = decoded
-        self._admission = Admission[Key]()
-        self._needs: dict[Key, _Need] = {}
+        self._admission = Admission[WorkloadKey]()
+        self._needs: dict[WorkloadKey, _Need] = {}
         self._workers: dict[str, view.Worker] = {}
         self._is_acting = False
         self._settles_until: Seconds = 0.0
@@ -45,18 +47,18 @@ class Admitting:
 
     # What is known
 
-    def reserved(self, key: Key) -> str | None:
-        """Return the worker where a Job may be placed now."""
+    def reserved(self, key: WorkloadKey) -> str | None:
+        """Return the worker where a workload may be placed now."""
         return self._admission.reservation(key)
 
-    def lacks(self, key: Key) -> Callable[[], Mapping[str, Lack]] | None:
-        """Return what tells why a Job waits; None if no pass has come to it yet."""
+    def lacks(self, key: WorkloadKey) -> Callable[[], Mapping[str, Lack]] | None:
+        """Return what tells why a workload waits; None if no pass has come to it yet."""
         if not self._admission.is_weighed(key):
             return None
         return lambda: self._admission.lacks(key)
 
-    def waits(self, key: Key) -> bool:
-        """Tell whether a Job is in line, or has a place that it has not taken yet."""
+    def waits(self, key: WorkloadKey) -> bool:
+        """Tell whether a workload is in line, or has a place that it has not taken yet."""
         return self._admission.has(key)
 
     # What changes
@@ -73,11 +75,15 @@ class Admitting:
         if self._later is not None:
             self._later.cancel()
 
-    def note_job(self, change: Change[JobHead]) -> None:
-        """Take note that a Job came, went, was placed, changed or ended."""
-        key, item = change.item.key, change.after
-        worker = next(iter(item.head.workers), None) if item and not item.head.is_over else None
-        if item is None or worker is None:
+    def note_workload(
+        self,
+        key: WorkloadKey,
+        item: Item[WorkloadHead] | None,
+        worker: str | None,
+        kind: Adapter,
+    ) -> None:
+        """Take note that a workload came, went, was placed, changed or ended; `worker` is where it was placed."""
+        if item is None or worker is None or item.head.is_over:
             if self._needs.pop(key, None) is not None:
                 self._admission.remove(key)
                 self._pass_soon()
@@ -85,7 +91,7 @@ class Admitting:
         generation, known = item.head.metadata.generation, self._needs.get(key)
         if known is None or (known.generation, known.worker) != (generation, worker):
             # Else its status is another, as most of the time.
-            need = _Need(generation, worker, amounts(JOB.demand(self._decoded(item))))
+            need = _Need(generation, worker, amounts(kind.demand(self._decoded(item))))
             self._needs[key] = need
             self._admission.place(key, worker, need.demand)
             self._pass_soon()
@@ -105,14 +111,18 @@ class Admitting:
                 self._settles_until = self._clock.monotonic() + SETTLE_WITHIN
             self._workers[name] = seen
             wishes.note(self._admission, seen)
+        if self._are_all_up():
+            self._settles_until = 0.0  # who is added later is not waited for
         self._pass_soon()
 
-    def note_wish(self, key: Key, seen: View, wants: Want | None) -> None:
-        """Take note of what a Job wants that has just been reconciled."""
+    def note_wish(
+        self, key: WorkloadKey, seen: View, wants: Want | None, kind: Adapter
+    ) -> None:
+        """Take note of what a workload wants that has just been reconciled."""
         if wants is None or seen.hub is None:
             self._admission.withdraw(key)
         else:
-            self._admission.want(wishes.wish(key, seen, JOB, seen.hub, wants))
+            self._admission.want(wishes.wish(key, seen, kind, seen.hub, wants))
         self._pass_soon()
 
     def wake_all(self) -> None:
@@ -132,7 +142,7 @@ class Admitting:
         if not self._is_acting:
             return
         left = self._settles_until - self._clock.monotonic()
-        if left > 0 and not all(worker.is_up for worker in self._workers.values()):
+        if left > 0 and not self._are_all_up():
             if self._later is not None:
                 self._later.cancel()
             self._later = self._clock.call_later(left, self._pass)
@@ -142,6 +152,9 @@ class Admitting:
             self._wake(made.workload)
         for key in outcome.waiting:
             self._wake(key)
+
+    def _are_all_up(self) -> bool:
+        return all(worker.is_up for worker in self._workers.values())
 
     def _most_were_lost(self) -> bool:
         """Tell whether so many workers are out of reach, besides one that comes back, that it was us."""

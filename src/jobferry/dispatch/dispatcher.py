@@ -1,13 +1,15 @@
 """The dispatcher: observes the hub and the workers, and queues what a change concerns."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from jobferry.clock import Seconds
+from jobferry.core.key import WorkloadKey
 from jobferry.dispatch.act import Actor
 from jobferry.dispatch.admitting import Admitting
-from jobferry.dispatch.claims import Claims, follow_jobs
-from jobferry.dispatch.jobs import NOWHERE, JobHead, concerned
+from jobferry.dispatch.claims import Claims
+from jobferry.dispatch.following import Following
+from jobferry.dispatch.heads import WorkloadHead
 from jobferry.dispatch.memory import Memory
 from jobferry.dispatch.meters import Meters
 from jobferry.dispatch.priorities import Priorities
@@ -15,12 +17,13 @@ from jobferry.dispatch.queue_status import QueueStatuses, is_news
 from jobferry.dispatch.queues import QueueHead, Queues
 from jobferry.dispatch.reconciler import Reconciler
 from jobferry.dispatch.views import Holders, Views
+from jobferry.dispatch.workloads import NOWHERE, Workloads
+from jobferry.kinds.adapter import Adapter
 from jobferry.kube.cache import Change
 from jobferry.kube.client import Client, Reach
 from jobferry.kube.decoded import Decoded
 from jobferry.kube.events import Tell
 from jobferry.kube.heartbeat import Heartbeat, Hooks
-from jobferry.kube.items import Item, Key
 from jobferry.kube.transport import HttpTransport
 from jobferry.runtime import supervise
 from jobferry.runtime.backoff import Backoff, Failures
@@ -51,6 +54,9 @@ class Options:
 
     dispatcher: str
     claims: Claims
+    kinds: Sequence[Adapter]
+    """Those that it knows how to bring to workers."""
+
     requests: int = 8
     passes: int = 64
     tells_all_placements: bool = False
@@ -63,7 +69,7 @@ class Options:
 
 
 class Dispatcher:
-    """Brings every delegated Job to a worker, and its status back."""
+    """Brings every delegated workload to a worker, and its status back."""
 
     def __init__(
         self,
@@ -78,13 +84,15 @@ class Dispatcher:
         self._clock = hub.clock
         self._is_acting = False
         self.meters = meters or Meters(hub.clock)
-        self._queue = WorkQueue[Key](hub.clock)
-        self.jobs = follow_jobs(hub, options.claims)
-        self.jobs.listen(self._on_job)
+        self._queue = WorkQueue[WorkloadKey](hub.clock)
+        self.workloads = Workloads(hub, options.kinds)
+        self.following = Following(hub, self.workloads, self._on_kind)
+        self.workloads.listen(self._on_workload)
         decoded = Decoded()
         self._admitting = Admitting(hub.clock, self._queue.add, decoded)
         self.workers = Workers(
             hub,
+            options.kinds,
             origin=options.origin,
             dispatcher=options.dispatcher,
             requests=options.requests,
@@ -98,6 +106,7 @@ class Dispatcher:
             on_mirror=self._on_mirror,
             on_change=self._on_worker,
         )
+        self.workloads.listen_to_load(self.workers.count_soon)
         self.queues = Queues(hub, self.workers.objects, options.lost_after)
         self.queues.objects.listen(self._on_queue)
         self._queue_statuses = QueueStatuses(hub, self.queues)
@@ -108,7 +117,7 @@ class Dispatcher:
             claims=options.claims,
             clock=hub.clock,
             hub=hub.hearing,
-            jobs=self.jobs,
+            workloads=self.workloads,
             queues=self.queues,
             workers=self.workers,
             holders=Holders(),
@@ -124,7 +133,7 @@ class Dispatcher:
     def _actor(self, options: Options, record: Tell, is_leading: Callable[[], bool]) -> Actor:
         return Actor(
             self._hub,
-            self.jobs.absorb,
+            self.workloads,
             self.workers,
             options.requests,
             record,
@@ -132,7 +141,7 @@ class Dispatcher:
             tells_all_placements=options.tells_all_placements,
         )
 
-    def _looping(self, reconciler: Reconciler, passes: int) -> Loop[Key]:
+    def _looping(self, reconciler: Reconciler, passes: int) -> Loop[WorkloadKey]:
         return Loop(
             "dispatch",
             reconciler.reconcile,
@@ -149,12 +158,15 @@ class Dispatcher:
         )
         async with supervise.tasks("dispatcher", clock=self._clock) as tasks:
             tasks.start("hub", self._listen_to_hub)
-            tasks.start("hub jobs", self.jobs.run)
+            tasks.start("kinds of the hub", self.following.run)
+            tasks.start("placements", self.workloads.placements.objects.run)
             tasks.start("queues", self.queues.objects.run)
             tasks.start("priority classes", self._priorities.run)
             tasks.start("workers", self.workers.run)
-            for informer in (self.jobs, self.queues.objects, self.workers.objects):
+            placements = self.workloads.placements.objects
+            for informer in (placements, self.queues.objects, self.workers.objects):
                 await informer.synced.wait()
+            await self.following.settled.wait()
             await self._priorities.settled.wait()
             await lead(self._act)
 
@@ -183,18 +195,29 @@ class Dispatcher:
 
     # Observing
 
-    def _on_job(self, change: Change[JobHead]) -> None:
-        self._admitting.note_job(change)
+    def _on_workload(self, key: WorkloadKey, change: Change[WorkloadHead]) -> None:
+        item = change.after
+        placed = self.workloads.placed(key.kind, item) if item is not None else None
+        worker = placed.shards[0].worker if placed else None
+        kind = self.workloads.adapters[key.kind]
+        self._admitting.note_workload(key, item, worker, kind)
         if not self._is_acting:
             return
-        self._queue.add(change.item.key)
-        for worker in concerned(change):
-            self.workers.count_soon(worker)
-        if change.before is not None and change.after is None:
-            self._views.memory.bury(change.item.key, change.before.uid)
+        self._queue.add(key)
+        if change.before is not None and item is None:
+            self._views.memory.bury(key, change.before.uid)
         elif _is_edited(change):
-            self._views.memory.reconsider(change.item.key)
-        self.meters.see(change)
+            self._views.memory.reconsider(key)
+        self.meters.see(key, change, is_placed=placed is not None)
+
+    def _on_kind(self, kind: str) -> None:
+        """See to what is on workers of a kind that is followed from now on: its workloads may have gone meanwhile."""
+        if not self._is_acting:
+            return
+        for link in self.workers.links():
+            for key, _ in link.connection.mirrors if link.connection else ():
+                if key.kind == kind:
+                    self._queue.add(key)
 
     def _on_queue(self, change: Change[QueueHead]) -> None:
         if self._is_acting and is_news(change):
@@ -202,15 +225,14 @@ class Dispatcher:
             if self.queues.concerns_finished(change):
                 self._queue_all_mirrors()
 
-    def _on_mirror(self, worker: str, change: Change[MirrorHead]) -> None:
-        self._views.holders.note(worker, change)
+    def _on_mirror(self, worker: str, key: WorkloadKey, change: Change[MirrorHead]) -> None:
+        self._views.holders.note(worker, key, change)
         if not self._is_acting or says_nothing(change):
             return
-        if change.before is None and self._views.is_settled(worker, change.item):
+        if change.before is None and self._views.is_settled(worker, key, change.item.head):
             return  # its worker has told of all of them, as it does when it is back
-        key = change.item.head.workload
         # People wait for an end; what happens on the way there may pile up and be told in one.
-        has_ended = change.after is not None and change.after.head.status.has_ended
+        has_ended = change.after is not None and change.after.head.has_ended
         self._queue.add(key, priority=int(has_ended))
         self.meters.reporting.start(key)
 
@@ -224,56 +246,61 @@ class Dispatcher:
             return
         self._queue_mirrors(self.workers.link(name))
         for worker in dict.fromkeys((name, *self._lost())):
-            for item in self.jobs.by("worker", worker):
-                self._queue.add(item.key)
-        for item in self._wanderers():
-            self._queue.add(item.key)
+            for key in self.workloads.on(worker):
+                self._queue.add(key)
+        for key in self._wanderers():
+            self._queue.add(key)
         # Who is in line knows which workers may take it, as long as that is for the same reasons.
-        for item in self.jobs.by("worker", NOWHERE):
-            if turn.is_for_others or not self._admitting.waits(item.key):
-                self._queue.add(item.key)
-        for item in self.jobs if forgiven else ():
-            if item.key.namespace in forgiven:
-                self._queue.add(item.key)
+        for key in self.workloads.on(NOWHERE):
+            if turn.is_for_others or not self._admitting.waits(key):
+                self._queue.add(key)
+        for key, _ in self.workloads if forgiven else ():
+            if key.namespace in forgiven:
+                self._queue.add(key)
 
     def _lost(self) -> list[str]:
         """Return the workers that are out of reach: what happens to theirs depends on the others, too."""
         return [each.name for each in self.workers.views().values() if not each.is_up]
 
-    def _wanderers(self) -> list[Item[JobHead]]:
-        """Return the Jobs that run nowhere because workers refused them, wherever they were placed."""
+    def _wanderers(self) -> list[WorkloadKey]:
+        """Return the workloads that run nowhere because workers refused them, wherever they were placed."""
         views = self._views
-        found = (self.jobs.get(key) for key in views.memory.refused_ones())
-        return [item for item in found if item is not None and not views.holders.of(item.key)]
+        return [
+            key
+            for key in views.memory.refused_ones()
+            if self.workloads.get(key) is not None and not views.holders.of(key)
+        ]
 
     def _queue_unfinished(self) -> None:
-        """Queue all Jobs but those that have ended: of these, at most their mirrors are to be seen to."""
-        for item in self.jobs:
-            if not (item.head.status.has_ended and self._views.claims.has(item.head)):
-                self._queue.add(item.key)
+        """Queue all workloads but those that have ended: of these, at most their mirrors are to be seen to."""
+        for key, item in self.workloads:
+            if not (item.head.has_ended and self.workloads.has(key.kind, item.head)):
+                self._queue.add(key)
 
     def _queue_all_mirrors(self) -> None:
         for link in self.workers.links():
             self._queue_mirrors(link)
 
     def _load(self, worker: str) -> Load:
-        """Count the unfinished Jobs of a worker, and those that are in namespaces out of sight there."""
-        seen, active = self.workers.views().get(worker), self.jobs.count("worker", worker)
-        if seen is None or seen.watched is None:
+        """Count the unfinished workloads of a worker, and those that are out of sight there."""
+        active = self.workloads.count(worker)
+        sight = self.workers.watched(worker)
+        is_whole = sight is None or self.workloads.followed <= sight.keys()
+        if sight is None or (is_whole and all(each is None for each in sight.values())):
             return Load(active)
-        placed = self.jobs.by("worker", worker)
-        return Load(active, sum(not seen.shows(item.key.namespace) for item in placed))
+        shows = self.workers.shows
+        return Load(active, sum(not shows(worker, key) for key in self.workloads.on(worker)))
 
     def _queue_mirrors(self, link: Link | None) -> None:
-        """See to what is on a worker: nobody else will, if its Job went or moved while we were away."""
+        """See to what is on a worker: nobody else will, if its workload went or moved while we were away."""
         if link is None or link.connection is None:
             return
-        for mirror in link.connection.mirrors:
-            if not self._views.is_settled(link.name, mirror):
-                self._queue.add(mirror.head.workload)
+        for key, mirror in link.connection.mirrors:
+            if not self._views.is_settled(link.name, key, mirror.head):
+                self._queue.add(key)
 
 
-def _is_edited(change: Change[JobHead]) -> bool:
-    """Tell whether somebody changed the spec of a Job."""
+def _is_edited(change: Change[WorkloadHead]) -> bool:
+    """Tell whether somebody changed the spec of a workload."""
     generations = {each.head.metadata.generation for each in change if each is not None}
     return len(generations) > 1

@@ -4,22 +4,14 @@ from contextlib import suppress
 from itertools import count
 
 from jobferry.clock import Seconds, sleep, timeout
+from jobferry.core.placement_object import RESOURCE as PLACEMENTS
 from jobferry.dispatch.queues import QUEUES
 from jobferry.errors import BadInput
-from jobferry.kube import errors
+from jobferry.kube import errors, rights
 from jobferry.kube.client import Client
 from jobferry.kube.resources import JOBS, LEASES
-from jobferry.objects.resource import Resource
 from jobferry.runtime.backoff import Backoff
 from jobferry.workers.resource import WORKERS
-
-REVIEWS = Resource(
-    "authorization.k8s.io",
-    "v1",
-    "selfsubjectaccessreviews",
-    "SelfSubjectAccessReview",
-    namespaced=False,
-)
 
 OLDEST_HUB = (1, 32)
 """From here on API servers take spec.managedBy without a feature gate."""
@@ -33,6 +25,7 @@ NEEDED = (
     (WORKERS, "", ("list", "watch", "patch")),
     (WORKERS, "status", ("patch",)),
     (QUEUES, "", ("list", "watch")),
+    (PLACEMENTS, "", ("get", "list", "watch", "create", "patch")),
 )
 """The rights without which nothing works; what else is missing is told where it is missed."""
 
@@ -45,9 +38,9 @@ async def check(hub: Client, lease_namespace: str) -> None:
         f"{verb} {resource}{'/' if subresource else ''}{subresource}"
         for resource, subresource, verbs in NEEDED
         for verb in verbs
-        if not await _may(hub, verb, resource, subresource)
+        if not await rights.may(hub, verb, resource, subresource)
     ]
-    if not await _may(hub, "patch", LEASES, "", lease_namespace):
+    if not await rights.may(hub, "patch", LEASES, "", lease_namespace):
         missing.append(f"patch {LEASES} in namespace {lease_namespace}")
     if missing:
         raise BadInput(
@@ -92,23 +85,9 @@ async def check_kinds(hub: Client) -> None:
     except errors.NotFound:
         served = {"resources": []}
     names = {each["name"] for each in served["resources"]}
-    missing = [str(kind) for kind in (WORKERS, QUEUES) if kind.plural not in names]
+    missing = [str(kind) for kind in (WORKERS, QUEUES, PLACEMENTS) if kind.plural not in names]
     if missing:
         raise BadInput(
             f"hub: the CRDs {', '.join(missing)} are not installed",
             hint="Run with --install-crds, or apply what `jobferry manifests crds` prints.",
         )
-
-
-async def _may(
-    hub: Client, verb: str, resource: Resource, subresource: str, namespace: str = ""
-) -> bool:
-    attributes = {
-        "verb": verb,
-        "group": resource.group,
-        "resource": resource.plural,
-        "subresource": subresource,
-        "namespace": namespace,
-    }
-    review = await hub.create(REVIEWS, {"spec": {"resourceAttributes": attributes}})
-    return bool(review["status"]["allowed"])

@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from jobferry.clock import Seconds
+from jobferry.core.key import WorkloadKey
 from jobferry.core.placement import Placement
 from jobferry.core.steps import Notice
 from jobferry.dispatch.refusals import FIRST, LONGEST, Refusals
-from jobferry.kube.items import Key
 
 
 @dataclass(slots=True)
@@ -28,11 +28,17 @@ class Memory:
 
     def __init__(self, monotonic: Callable[[], Seconds]) -> None:
         self.refused = Refusals(monotonic)
-        self._entries: dict[Key, _Entry] = {}
-        self._untold: dict[Key, Placement] = {}
+        self._entries: dict[WorkloadKey, _Entry] = {}
+        self._untold: dict[WorkloadKey, Placement] = {}
 
     def refuse(
-        self, key: Key, worker: str, why: str, *, reason: str = "", is_general: bool = False
+        self,
+        key: WorkloadKey,
+        worker: str,
+        why: str,
+        *,
+        reason: str = "",
+        is_general: bool = False,
     ) -> bool:
         """Take note that a worker will not have a workload; tell whether people do not know that yet."""
         self.refused.note(key, worker, why, reason=reason, is_general=is_general)
@@ -41,27 +47,27 @@ class Memory:
         entry.refused[worker] = why
         return is_news
 
-    def refusals(self, key: Key) -> Mapping[str, str]:
+    def refusals(self, key: WorkloadKey) -> Mapping[str, str]:
         """Return the workers that would not have a workload, and why."""
         return self.refused.of(key)
 
-    def refused_ones(self) -> list[Key]:
+    def refused_ones(self) -> list[WorkloadKey]:
         """Return the workloads that some worker refused, whatever became of them then."""
         return [key for key, entry in self._entries.items() if entry.refused]
 
-    def postpone(self, key: Key) -> Seconds:
+    def postpone(self, key: WorkloadKey) -> Seconds:
         """Return how long to leave an edit alone that the worker refused: longer each time."""
         entry = self._entries.setdefault(key, _Entry())
         entry.postponed = min(2 * entry.postponed, LONGEST) or FIRST
         return entry.postponed
 
-    def reconsider(self, key: Key) -> None:
+    def reconsider(self, key: WorkloadKey) -> None:
         """Take note that a workload is another now: it may be accepted where it was refused."""
         self.refused.forget(key)
         if key in self._entries:
             self._entries[key].postponed = 0.0
 
-    def news(self, key: Key, notices: tuple[Notice, ...]) -> list[Notice]:
+    def news(self, key: WorkloadKey, notices: tuple[Notice, ...]) -> list[Notice]:
         """Return those of the notices that were not told yet: not since they last became true."""
         entry = self._entries.get(key)
         if entry is None:
@@ -72,15 +78,15 @@ class Memory:
         entry.told = frozenset(notices)
         return new
 
-    def note_placed(self, key: Key, placement: Placement) -> None:
+    def note_placed(self, key: WorkloadKey, placement: Placement) -> None:
         """Take note that we have placed a workload, and that no worker was told of that yet, or took it."""
         self._untold[key] = placement
 
-    def note_told(self, key: Key) -> None:
+    def note_told(self, key: WorkloadKey) -> None:
         """Take note that its worker is being told: from now on a mirror may be there."""
         self._untold.pop(key, None)
 
-    def untold(self, key: Key) -> Placement | None:
+    def untold(self, key: WorkloadKey) -> Placement | None:
         """Return the placement of a workload that no worker can know of; None: there may be a mirror."""
         return self._untold.get(key)
 
@@ -88,18 +94,18 @@ class Memory:
         """Take note that somebody else may have told workers of what we have placed."""
         self._untold.clear()
 
-    def bury(self, key: Key, uid: str) -> None:
+    def bury(self, key: WorkloadKey, uid: str) -> None:
         """Take note that a workload was deleted: nothing else that was known of it counts any more."""
         self.refused.forget(key)
         self._entries[key] = _Entry(buried=uid)
         self._untold.pop(key, None)
 
-    def buried(self, key: Key) -> str:
+    def buried(self, key: WorkloadKey) -> str:
         """Return the UID of the last workload of that name which was seen to be deleted."""
         entry = self._entries.get(key)
         return entry.buried if entry else ""
 
-    def forget(self, key: Key) -> None:
+    def forget(self, key: WorkloadKey) -> None:
         """Forget a workload of which nothing is left."""
         self.refused.forget(key)
         self._entries.pop(key, None)

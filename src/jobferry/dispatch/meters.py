@@ -5,10 +5,10 @@ from contextlib import contextmanager
 from dataclasses import asdict
 
 from jobferry.clock import Clock, Seconds
-from jobferry.dispatch.jobs import JobHead
+from jobferry.core.key import WorkloadKey
+from jobferry.dispatch.heads import WorkloadHead
 from jobferry.kube import events
 from jobferry.kube.cache import Change
-from jobferry.kube.items import Key
 from jobferry.metrics import Histogram, Labels, Registry
 from jobferry.runtime import reconcile, workqueue
 from jobferry.workers.link import Link
@@ -23,16 +23,16 @@ class Stopwatch:
     def __init__(self, clock: Clock, histogram: Histogram) -> None:
         self._clock = clock
         self._histogram = histogram
-        self._began: dict[Key, Seconds] = {}
+        self._began: dict[WorkloadKey, Seconds] = {}
 
     def __len__(self) -> int:
         return len(self._began)
 
-    def start(self, key: Key) -> None:
+    def start(self, key: WorkloadKey) -> None:
         """Begin, unless there was news about the key already."""
         self._began.setdefault(key, self._clock.monotonic())
 
-    def drop(self, key: Key) -> None:
+    def drop(self, key: WorkloadKey) -> None:
         """Do not measure it: there is nothing to do about it."""
         self._began.pop(key, None)
 
@@ -41,7 +41,7 @@ class Stopwatch:
         self._began.clear()
 
     @contextmanager
-    def stopping(self, key: Key) -> Iterator[None]:
+    def stopping(self, key: WorkloadKey) -> Iterator[None]:
         """Measure until the block ends well; news that comes during the block is other news."""
         began = self._began.pop(key, None)
         try:
@@ -122,12 +122,12 @@ class Meters:
         for worker in workers:
             self.placements.add(worker)
 
-    def see(self, change: Change[JobHead]) -> None:
+    def see(self, key: WorkloadKey, change: Change[WorkloadHead], *, is_placed: bool) -> None:
         """Take note of a workload that came or went."""
         if change.after is None:
-            self.mirroring.drop(change.item.key)
-        elif change.before is None and not change.after.head.workers:
-            self.mirroring.start(change.item.key)
+            self.mirroring.drop(key)
+        elif change.before is None and not is_placed:
+            self.mirroring.start(key)
 
     def follow(
         self,

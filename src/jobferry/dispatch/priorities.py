@@ -12,7 +12,7 @@ from typing import NamedTuple
 from jobferry import log
 from jobferry.core.view import Policy
 from jobferry.errors import Error
-from jobferry.kinds.job.adapter import JOB
+from jobferry.kinds.adapter import Adapter
 from jobferry.kube import optional
 from jobferry.kube.cache import Change
 from jobferry.kube.calls import Scope
@@ -76,9 +76,9 @@ class Priorities:
             self.settled.set()
             await tasks.ended()
 
-    def of(self, hub: Obj, policy: Policy) -> Priority:
+    def of(self, kind: Adapter, hub: Obj, policy: Policy) -> Priority:
         """Return the priority of a workload in the queue that has this policy."""
-        return value(JOB.priority_class(hub), self._classes(), policy)
+        return value(kind.priority_class(hub), self._classes(), policy)
 
     def _classes(self) -> Classes | None:
         if self._known is None and self._objects.synced.is_set():

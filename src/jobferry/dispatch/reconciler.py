@@ -4,26 +4,32 @@ from functools import partial
 from typing import TypeVar
 
 from jobferry import log
-from jobferry.core import placement
+from jobferry.clock import Seconds
+from jobferry.core import records
 from jobferry.core.decide import decide
+from jobferry.core.key import WorkloadKey
 from jobferry.core.marks import Marks
 from jobferry.core.steps import (
     CreateMirror,
     DeleteMirror,
     EditMirror,
+    Into,
     Notice,
     ReadHub,
     ReadMirror,
     Record,
     Rest,
     Step,
+    Store,
     WriteStatus,
 )
 from jobferry.core.view import View
+from jobferry.dispatch import expiry
 from jobferry.dispatch.act import (
     Actor,
     Deposed,
     Estranged,
+    KindGone,
     NamespaceRefused,
     NotForwarded,
     NotTaken,
@@ -32,11 +38,10 @@ from jobferry.dispatch.act import (
 from jobferry.dispatch.meters import Meters
 from jobferry.dispatch.strangers import Strangers
 from jobferry.dispatch.views import Known, Views
-from jobferry.kinds.job.adapter import JOB
+from jobferry.kinds.adapter import Adapter
 from jobferry.kube import errors
 from jobferry.kube.events import Tell
 from jobferry.kube.items import Key
-from jobferry.objects import Obj
 from jobferry.runtime.reconcile import DONE, Again, Outcome
 from jobferry.runtime.workqueue import WorkQueue
 
@@ -55,7 +60,7 @@ class Reconciler:
         self,
         views: Views,
         actor: Actor,
-        queue: WorkQueue[Key],
+        queue: WorkQueue[WorkloadKey],
         meters: Meters,
         *,
         record: Tell,
@@ -67,75 +72,96 @@ class Reconciler:
         self._meters = meters
         self._record = record
 
-    async def reconcile(self, key: Key) -> Outcome:
+    async def reconcile(self, key: WorkloadKey) -> Outcome:
         """Take steps until there is none to take."""
-        known = Known(key)
+        known, kind = Known(key), self._views.workloads.adapters[key.kind]
         for _ in range(MOST_STEPS):
             view = self._views.of(known)
-            step = decide(view, JOB)
+            step = decide(view, kind)
             if isinstance(step, Rest):
                 # All that has changed so far was in this view, our own writes too.
                 self._queue.withdraw(key)
                 self._meters.reporting.drop(key)
-                return await self._rest(key, view, step)
+                return await self._rest(kind, key, view, step)
             try:
-                await self._take(known, view, step)
+                await self._take(kind, known, view, step)
             except Deposed:
                 return DONE  # once we lead again, all are reconciled
-            except errors.Conflict:
-                await self._read_hub(known)  # the hub object changed meanwhile: decide anew
+            except KindGone as gone:
+                _log.info("Left alone", why=gone)
+                return DONE  # once the kind is back, its mirrors are reconciled
+            except (errors.Conflict, errors.AlreadyExists):
+                await self._read_hub(
+                    kind, known
+                )  # the hub object changed meanwhile: decide anew
             except NotTaken as refusal:
                 # Told once, however often it is tried again.
                 self._tell(key, (Notice("StatusRefused", str(refusal)),))
                 raise
             except (NotForwarded, Estranged) as trouble:
                 # If it was to leave, the room elsewhere is not kept for it until it is tried again.
-                self._views.admitting.note_wish(key, view, None)
+                self._views.admitting.note_wish(key, view, None, kind)
                 is_edit = isinstance(trouble, NotForwarded)
                 reason = "NotForwarded" if is_edit else "OtherDispatcher"
                 self._tell(key, (Notice(reason, str(trouble)),))
                 return Again(self._views.memory.postpone(key))
         raise errors.ServerFailure(f"{key}: no end after {MOST_STEPS} steps")
 
-    async def _take(self, known: Known, view: View, step: Step) -> None:
+    async def _take(self, kind: Adapter, known: Known, view: View, step: Step) -> None:
         match step:
             case ReadHub():
-                await self._read_hub(known)
+                await self._read_hub(kind, known)
             case ReadMirror():
-                await self._read_mirror(step.marks)
+                await self._read_mirror(kind, step.marks)
                 known.seen.add(step.marks.worker)
             case Record():
-                if self._may_ask(known.key, view, step):
-                    await self._place(known.key, _there(view.hub), step)
-                    known.is_live = True
+                await self._place(kind, known, view, step)
+            case Store():
+                await self._actor.store(kind, _there(view.hub), step)
+                known.is_live |= step.into is Into.STATUS
             case WriteStatus():
                 with self._meters.reporting.stopping(known.key):
-                    await self._actor.write_status(_there(view.hub), step)
+                    await self._actor.write_status(kind, _there(view.hub), step)
                 known.is_live = True
             case CreateMirror():
-                await self._create(known.key, view, step)
+                await self._create(kind, known.key, view, step)
             case EditMirror():
-                await self._edit(step)
+                await self._edit(kind, step)
             case DeleteMirror():
-                await self._actor.delete(step)
+                await self._actor.delete(kind, step)
 
-    async def _place(self, key: Key, hub: Obj, step: Record) -> None:
-        await self._actor.record(hub, step)
-        if step.placement.attempt > placement.last_attempt(hub):
+    async def _place(self, kind: Adapter, known: Known, view: View, step: Record) -> None:
+        key, hub = known.key, _there(view.hub)
+        if await self._is_part(key) or not self._may_ask(key, view, step):
+            return  # the next step says what follows from that
+        await self._actor.record(kind, hub, step)
+        if step.placement.attempt > records.last_attempt(kind, hub, view.record):
             self._views.memory.note_placed(key, step.placement)
         self._meters.place([shard.worker for shard in step.placement.shards])
+        # What is in an object of ours tells nothing about the workload itself: that may be gone by now.
+        known.is_live |= step.into is Into.STATUS
 
-    async def _read_hub(self, known: Known) -> None:
-        found = await self._actor.read_hub(known.key)
-        known.learn(found, self._views.jobs.get(known.key), self._views.claims)
+    async def _is_part(self, key: WorkloadKey) -> bool:
+        """Tell whether what made a workload is ours after all: the news of it may come later than that of its part."""
+        workloads = self._views.workloads
+        item = workloads.get(key)
+        parent = workloads.parent(item.head) if item is not None else None
+        if item is None or parent is None or workloads.get(parent) is not None:
+            return False
+        await self._actor.read_hub(workloads.adapters[parent.kind], parent)
+        return not workloads.has(key.kind, item.head)
 
-    async def _read_mirror(self, marks: Marks) -> None:
+    async def _read_hub(self, kind: Adapter, known: Known) -> None:
+        found = await self._actor.read_hub(kind, known.key)
+        known.learn(found, self._views.workloads.get(known.key), kind)
+
+    async def _read_mirror(self, kind: Adapter, marks: Marks) -> None:
         key = Key(marks.namespace, marks.name)
-        found = await self._actor.read_mirror(marks.worker, key)
+        found = await self._actor.read_mirror(kind, marks.worker, key)
         if found is not None and (other := marks.other_dispatcher(found)):
             raise Estranged(marks.worker, other)
 
-    def _may_ask(self, key: Key, view: View, step: Record) -> bool:
+    def _may_ask(self, key: WorkloadKey, view: View, step: Record) -> bool:
         """Tell whether to place it there: not while another asks for all of its namespace.
 
         What is there, and only recorded again, asks nobody.
@@ -144,18 +170,21 @@ class Reconciler:
         new = [each.worker for each in step.placement.shards if each.worker == view.reserved]
         return all(ask(key, worker) for worker in new)
 
-    async def _create(self, key: Key, view: View, step: CreateMirror) -> None:
+    async def _create(
+        self, kind: Adapter, key: WorkloadKey, view: View, step: CreateMirror
+    ) -> None:
         memory = self._views.memory
         if not memory.refused.ask(key, step.worker):
             return  # by now another asks for all: the next step says that it waits
         try:
             with self._meters.mirroring.stopping(key):
-                await self._actor.create(step, partial(self._views.memory.note_told, key))
+                told = partial(self._views.memory.note_told, key)
+                await self._actor.create(kind, step, told)
         except Refused as refusal:
             reason = getattr(refusal.__cause__, "reason", "")
             is_general = isinstance(refusal, NamespaceRefused)
             why = str(refusal)
-            if placed := placement.read(_there(view.hub)):
+            if placed := records.read(kind, _there(view.hub), view.record):
                 memory.note_placed(key, placed)  # as if it had not been told: it has none
             if memory.refuse(key, step.worker, why, reason=reason, is_general=is_general):
                 message = f"Worker {step.worker} refused it: {why}"
@@ -165,41 +194,68 @@ class Reconciler:
                 self._wake_others(key.namespace)
 
     def _wake_others(self, namespace: str) -> None:
-        for item in self._views.jobs:
-            if item.key.namespace == namespace:
-                self._queue.add(item.key)
+        for key, _ in self._views.workloads:
+            if key.namespace == namespace:
+                self._queue.add(key)
 
-    async def _edit(self, step: EditMirror) -> None:
+    async def _edit(self, kind: Adapter, step: EditMirror) -> None:
         try:
-            await self._actor.edit(step)
+            await self._actor.edit(kind, step)
         except (errors.Conflict, errors.NotFound):
             # It changed meanwhile, or went: the worker knows better than our copy.
             meta = step.obj["metadata"]
             key = Key(meta["namespace"], meta["name"])
-            await self._actor.read_mirror(step.worker, key)
+            await self._actor.read_mirror(kind, step.worker, key)
 
-    async def _rest(self, key: Key, view: View, step: Rest) -> Outcome:
+    async def _rest(self, kind: Adapter, key: WorkloadKey, view: View, step: Rest) -> Outcome:
         _log.debug("Rests", why=step.why)
-        self._views.admitting.note_wish(key, view, step.wants)
+        self._views.admitting.note_wish(key, view, step.wants, kind)
         notices = step.notices
         if view.hub is None and not notices and (stranger := self._views.stranger(key)):
-            notice = await self._strangers.notice(stranger)
+            notice = await self._strangers.notice(kind.resource.kind, stranger)
             notices = (notice,) if notice else ()
-        self._tell(key, notices)
+        stays, told = await self._expire(kind, view)
+        self._tell(key, (*notices, *told, *_of_demand(kind, view)))
         if view.hub is None and not view.mirrors:
             self._views.memory.forget(key)
-        times = [step.after, self._views.memory.refused.next(key) if view.hub else None]
+        refused = self._views.memory.refused.next(key) if view.hub else None
+        times = [step.after, stays, refused]
         after = min((each for each in times if each is not None), default=None)
         return DONE if after is None else Again(after)
 
-    def _tell(self, key: Key, notices: tuple[Notice, ...]) -> None:
-        """Tell people what they were not told yet: by events, or where we follow no such Job, in the log."""
-        item = self._views.jobs.get(key)
+    async def _expire(
+        self, kind: Adapter, view: View
+    ) -> tuple[Seconds | None, tuple[Notice, ...]]:
+        """Delete a workload whose time on the hub is over; return when to look again, and what to tell."""
+        left = expiry.left(kind, view)
+        if left is None or left > 0:
+            return left, ()
+        try:
+            await self._actor.expire(kind, _there(view.hub))
+        except errors.Forbidden as error:
+            return expiry.ASK_EVERY, (expiry.refusal(kind, error),)
+        except errors.Conflict:
+            return 0.0, ()  # it has changed meanwhile: decide anew
+        return None, ()
+
+    def _tell(self, key: WorkloadKey, notices: tuple[Notice, ...]) -> None:
+        """Tell people what they were not told yet: by events, or where we follow no such workload, in the log."""
+        item = self._views.workloads.get(key)
         for notice in self._views.memory.news(key, notices):
             if item is not None:
                 self._record(item.object(), "Warning", notice.reason, notice.message)
             else:
-                _log.warning("Nobody follows this Job", why=notice.message)
+                _log.warning("Nobody follows this workload", why=notice.message)
+
+
+def _of_demand(kind: Adapter, view: View) -> tuple[Notice, ...]:
+    """Tell if room is counted, and it is not known how much of it a workload takes."""
+    hub, counts = view.hub, any(each.capacity for each in view.workers.values())
+    if hub is None or not counts or kind.finish(hub):
+        return ()
+    why = kind.unknown_demand(hub)
+    message = f"Not all that it needs is counted: {why}"
+    return (Notice("DemandUnknown", message),) if why else ()
 
 
 def _there(found: T | None) -> T:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from jobferry.clock import Seconds
-from jobferry.kube.items import Key
+from jobferry.core.key import WorkloadKey
 
 FIRST: Seconds = 60.0
 """How long a worker that refused is not asked again: a quota may be raised meanwhile."""
@@ -19,7 +19,7 @@ LONGEST: Seconds = 3600.0
 ASKING: Seconds = 60.0
 """How long the others wait for the one that asks for all."""
 
-Place = Key | str
+Place = WorkloadKey | str
 """What a refusal is about: a workload, or a namespace."""
 
 
@@ -29,10 +29,10 @@ class _Refusal:
     why: str
     pause: Seconds
     until: Seconds
-    asks: Key | None = None
+    asks: WorkloadKey | None = None
     """The workload that asks for all, once the time is over."""
 
-    def holds(self, key: Key, now: Seconds) -> bool:
+    def holds(self, key: WorkloadKey, now: Seconds) -> bool:
         return self.until > now and self.asks != key
 
 
@@ -43,7 +43,9 @@ class Refusals:
         self._monotonic = monotonic
         self._by_worker: dict[str, dict[Place, _Refusal]] = {}
 
-    def note(self, key: Key, worker: str, why: str, *, reason: str, is_general: bool) -> None:
+    def note(
+        self, key: WorkloadKey, worker: str, why: str, *, reason: str, is_general: bool
+    ) -> None:
         """Take note of a refusal; `is_general`: it is about all workloads of the namespace."""
         now = self._monotonic()
         places = self._by_worker.setdefault(worker, {})
@@ -57,16 +59,16 @@ class Refusals:
             places.pop(key.namespace, None)  # it was looked at, so the door is open
         places[place] = _Refusal(reason, why, pause, now + pause)
 
-    def of(self, key: Key) -> dict[str, str]:
+    def of(self, key: WorkloadKey) -> dict[str, str]:
         """Return the workers that are not to be asked about a workload now, and why."""
         return {worker: refusal.why for worker, refusal in self._holding(key)}
 
-    def next(self, key: Key) -> Seconds | None:
+    def next(self, key: WorkloadKey) -> Seconds | None:
         """Return how long it is until one of those may be asked; None: there is none."""
         until = [refusal.until for _, refusal in self._holding(key)]
         return min(until) - self._monotonic() if until else None
 
-    def ask(self, key: Key, worker: str) -> bool:
+    def ask(self, key: WorkloadKey, worker: str) -> bool:
         """Say that a worker is about to be asked; false: another workload asks for all of the namespace."""
         refusal = self._by_worker.get(worker, {}).get(key.namespace)
         if refusal is None or refusal.asks == key:
@@ -77,7 +79,7 @@ class Refusals:
         refusal.asks, refusal.until = key, now + ASKING
         return True
 
-    def accept(self, key: Key, worker: str) -> bool:
+    def accept(self, key: WorkloadKey, worker: str) -> bool:
         """Take note that a worker took a workload; tell whether others of the namespace waited for that."""
         places = self._by_worker.get(worker, {})
         places.pop(key, None)
@@ -88,12 +90,12 @@ class Refusals:
         places = self._by_worker.pop(worker, {})
         return {place for place in places if isinstance(place, str)}
 
-    def forget(self, key: Key) -> None:
+    def forget(self, key: WorkloadKey) -> None:
         """Forget who refused a workload: it is another now, or gone."""
         for places in self._by_worker.values():
             places.pop(key, None)
 
-    def _holding(self, key: Key) -> list[tuple[str, _Refusal]]:
+    def _holding(self, key: WorkloadKey) -> list[tuple[str, _Refusal]]:
         now = self._monotonic()
         found = []
         for worker, places in self._by_worker.items():

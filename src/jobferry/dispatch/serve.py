@@ -19,7 +19,7 @@ from jobferry.clock import Clock, Seconds
 from jobferry.errors import BadInput
 from jobferry.kube.informer import Informer
 from jobferry.metrics import Registry
-from jobferry.settings import Address
+from jobferry.settings.readers import Address
 
 PATIENCE: Seconds = 10.0
 """How long a visit may last, from its first byte to its last."""

@@ -1,8 +1,8 @@
-"""Jobs that are not ours, though they look as if they were meant to be: whose are they?"""
+"""Workloads that are not ours, though they look as if they were meant to be: whose are they?"""
 
 from jobferry.core.steps import Notice
 from jobferry.dispatch.claims import Claims
-from jobferry.dispatch.jobs import JobHead
+from jobferry.dispatch.heads import WorkloadHead
 from jobferry.kube import errors
 from jobferry.kube.client import Client
 from jobferry.kube.resources import LEASES
@@ -16,11 +16,11 @@ class Strangers:
         self._hub = hub
         self._claims = claims
         self._claimed: set[str] = set()
-        """By others: their Jobs are seen often."""
+        """By others: their workloads are seen often."""
 
-    async def notice(self, job: JobHead) -> Notice | None:
-        """Return what to tell the author of a Job that is not ours, unless it is another dispatcher's."""
-        name = job.spec.managed_by
+    async def notice(self, kind: str, workload: WorkloadHead) -> Notice | None:
+        """Return what to tell the author of a workload that is not ours, unless it is another dispatcher's."""
+        name = workload.managed_by
         if name in self._claimed:
             return None
         try:
@@ -29,7 +29,7 @@ class Strangers:
             ours = ", ".join(sorted(self._claims.names))
             return Notice(
                 "NotClaimed",
-                f"No dispatcher was found for managedBy {name}, so nobody runs this Job; claimed is {ours}",
+                f"No dispatcher was found for managedBy {name}, so nobody runs this {kind}; claimed is {ours}",
             )
         self._claimed.add(name)
         return None

@@ -5,17 +5,19 @@ from dataclasses import dataclass, field
 
 from jobferry.clock import Clock
 from jobferry.core import marks, times, view
+from jobferry.core.key import WorkloadKey
 from jobferry.core.view import Policy, View
 from jobferry.dispatch.admitting import Admitting
 from jobferry.dispatch.claims import Claims
-from jobferry.dispatch.jobs import JobHead
+from jobferry.dispatch.heads import WorkloadHead
 from jobferry.dispatch.memory import Memory
 from jobferry.dispatch.priorities import Priorities, Priority
 from jobferry.dispatch.queues import Queues
+from jobferry.dispatch.workloads import Workloads
+from jobferry.kinds.adapter import Adapter
 from jobferry.kube.cache import Change
 from jobferry.kube.decoded import Decoded
 from jobferry.kube.hearing import Hearing
-from jobferry.kube.informer import Informer
 from jobferry.kube.items import Item, Key
 from jobferry.objects import Obj
 from jobferry.workers.mirrors import MirrorHead
@@ -29,7 +31,7 @@ NO_POLICY = Policy(workers=())
 class Known:
     """What one pass has learnt about its workload, besides what the caches say."""
 
-    key: Key
+    key: WorkloadKey
     is_live: bool = False
     seen: set[str] = field(default_factory=set)
     """Workers whose mirror was read live."""
@@ -40,16 +42,18 @@ class Known:
     unclaimed: str = ""
     """The UID of what the API server has under that name, and is not ours: the cache may not keep such."""
 
-    def learn(self, found: Obj | None, cached: Item[JobHead] | None, claims: Claims) -> None:
+    def learn(
+        self, found: Obj | None, cached: Item[WorkloadHead] | None, kind: Adapter
+    ) -> None:
         """Take in what the API server has just said, besides what went into the cache."""
         self.is_live = True
         if found is None:
             self.gone, self.unclaimed = cached.uid if cached else "", ""
-        elif found["spec"].get("managedBy") not in claims.names:
+        elif kind.managed_by(found) not in kind.claims:
             is_going = found["metadata"].get("deletionTimestamp")
             self.unclaimed = "" if is_going else found["metadata"]["uid"]
 
-    def hides(self, item: Item[JobHead]) -> bool:
+    def hides(self, item: Item[WorkloadHead]) -> bool:
         """Tell whether what the cache has is gone; one that was made since under the same name is not."""
         return item.uid == self.gone
 
@@ -58,23 +62,23 @@ class Holders:
     """Which workers have, or had, a mirror of a workload: few of many."""
 
     def __init__(self) -> None:
-        self._names: dict[Key, dict[str, tuple[str, ...]]] = {}
+        self._names: dict[WorkloadKey, dict[str, tuple[str, ...]]] = {}
         """By workload and worker: those of the mirror, and of copies that people made of it."""
 
-    def note(self, worker: str, change: Change[MirrorHead]) -> None:
-        """Take note that a mirror came, changed or went."""
+    def note(self, worker: str, key: WorkloadKey, change: Change[MirrorHead]) -> None:
+        """Take note that a mirror of a workload came, changed or went."""
         if change.before is not None:
-            key = change.before.head.workload
-            self._set(key, worker, self._others(key, worker, change.before))
+            earlier = WorkloadKey(key.kind, *change.before.head.workload)
+            self._set(earlier, worker, self._others(earlier, worker, change.before))
         if change.after is not None:
-            key, name = change.after.head.workload, change.after.key.name
-            self._set(key, worker, (*self._others(key, worker, change.after), name))
+            names = *self._others(key, worker, change.after), change.after.key.name
+            self._set(key, worker, names)
 
-    def _others(self, key: Key, worker: str, item: Item[MirrorHead]) -> tuple[str, ...]:
+    def _others(self, key: WorkloadKey, worker: str, item: Item[MirrorHead]) -> tuple[str, ...]:
         known = self._names.get(key, {}).get(worker, ())
         return tuple(name for name in known if name != item.key.name)
 
-    def _set(self, key: Key, worker: str, names: tuple[str, ...]) -> None:
+    def _set(self, key: WorkloadKey, worker: str, names: tuple[str, ...]) -> None:
         held = self._names.setdefault(key, {})
         if names:
             held[worker] = names
@@ -83,7 +87,7 @@ class Holders:
         if not held:
             del self._names[key]
 
-    def of(self, key: Key) -> Collection[str]:
+    def of(self, key: WorkloadKey) -> Collection[str]:
         """Name the workers that have a mirror of a workload; one that was removed may be among them."""
         return self._names.get(key, ())
 
@@ -97,7 +101,7 @@ class Views:
     claims: Claims
     clock: Clock
     hub: Hearing
-    jobs: Informer[JobHead]
+    workloads: Workloads
     queues: Queues
     workers: Workers
     holders: Holders
@@ -109,22 +113,23 @@ class Views:
     def of(self, known: Known) -> View:
         """Return all that is known of a workload."""
         key = known.key
-        item, unclaimed = self.jobs.get(key), known.unclaimed
+        item, unclaimed = self.workloads.get(key), known.unclaimed
         if item is not None and known.hides(item):
             item = None
-        if item is not None and not self.claims.has(item.head):
+        if item is not None and not self.workloads.has(key.kind, item.head):
             unclaimed, item = _standing(item), None
         hub = times.made_on_our_clock(self.decoded(item), self.hub.skew) if item else None
         policy = self._policy(item)
-        priority = self.priorities.of(hub, policy) if hub else Priority()
+        priority = self._priority(key, hub, policy)
         return View(
             namespace=key.namespace,
             name=key.name,
             hub=hub,
+            record=self._record(item),
             unclaimed=unclaimed,
             is_live=known.is_live,
             mirrors=self._mirrors(key),
-            workers=self.workers.views(),
+            workers=self.workers.views_of(key.kind),
             policy=policy,
             origin=self.origin,
             dispatcher=self.dispatcher,
@@ -140,7 +145,16 @@ class Views:
             untold=self.memory.untold(key),
         )
 
-    def _policy(self, item: Item[JobHead] | None) -> Policy:
+    def _record(self, item: Item[WorkloadHead] | None) -> Obj | None:
+        found = self.workloads.placements.of(item) if item is not None else None
+        return self.decoded(found) if found is not None else None
+
+    def _priority(self, key: WorkloadKey, hub: Obj | None, policy: Policy) -> Priority:
+        if hub is None:
+            return Priority()
+        return self.priorities.of(self.workloads.adapters[key.kind], hub, policy)
+
+    def _policy(self, item: Item[WorkloadHead] | None) -> Policy:
         if item is None:
             return NO_POLICY
         found = self.queues.policy(item.head.metadata)
@@ -148,48 +162,50 @@ class Views:
             return found
         return self.queues.without(item.head.metadata, found)
 
-    def stranger(self, key: Key) -> JobHead | None:
-        """Return the Job of that name if it is not ours, though it looks as if it were meant to be."""
-        item = self.jobs.get(key)
-        return None if item is None or self.claims.has(item.head) else item.head
+    def stranger(self, key: WorkloadKey) -> WorkloadHead | None:
+        """Return the workload of that name if it is not ours, though it looks as if it were meant to be."""
+        item = self.workloads.get(key)
+        is_ours = item is None or self.workloads.has(key.kind, item.head)
+        return None if item is None or is_ours else item.head
 
-    def is_settled(self, worker: str, mirror: Item[MirrorHead]) -> bool:
+    def is_settled(self, worker: str, key: WorkloadKey, mirror: MirrorHead) -> bool:
         """Tell, by heads alone, whether nothing is to be done about a mirror, however its worker fares.
 
         It is so for most: their workloads have ended, as they have, and both stay until somebody deletes one.
         """
-        key, meta = mirror.head.workload, mirror.head.metadata
-        item, seen = self.jobs.get(key), self.workers.views().get(worker)
-        if item is None or not self.claims.has(item.head):
+        item, meta = self.workloads.get(key), mirror.metadata
+        seen = self.workers.views().get(worker)
+        if item is None or not self.workloads.has(key.kind, item.head):
             return False
-        placed, has_ended = item.head.placed, item.head.status.has_ended
+        placed = self.workloads.placed(key.kind, item)
         return (
-            has_ended
-            and mirror.head.status.has_ended
+            item.head.has_ended
+            and mirror.has_ended
             and not (item.head.metadata.deletion_timestamp or meta.deletion_timestamp)
             and placed is not None
             and meta.labels.get(marks.HUB_UID) == item.uid
             and meta.labels.get(marks.ATTEMPT) == str(placed.attempt)
-            and item.head.workers == [worker] == [*self.holders.of(key)]
+            and [each.worker for each in placed.shards] == [worker] == [*self.holders.of(key)]
             and seen is not None
             and not seen.is_being_removed
             and self._policy(item).keep_finished is None
         )
 
-    def _mirrors(self, key: Key) -> dict[str, Obj]:
+    def _mirrors(self, key: WorkloadKey) -> dict[str, Obj]:
         found = {}
         for worker in self.holders.of(key):
-            link, seen = self.workers.link(worker), self.workers.views().get(worker)
+            link = self.workers.link(worker)
+            seen = self.workers.views_of(key.kind).get(worker)
             if seen is not None and not seen.shows(key.namespace):
                 continue  # what we knew of it may be long over
             if link is not None and link.connection is not None:
                 name = view.mirror_name(key.name, seen, self.origin)
-                item = link.connection.mirrors.get(Key(key.namespace, name))
+                item = link.connection.mirrors.get(key.kind, Key(key.namespace, name))
                 if item is not None:
                     found[worker] = times.on_our_clock(self.decoded(item), link.hearing.skew)
         return found
 
 
-def _standing(item: Item[JobHead]) -> str:
-    """Return the UID of a Job, unless it is on its way out."""
+def _standing(item: Item[WorkloadHead]) -> str:
+    """Return the UID of a workload, unless it is on its way out."""
     return "" if item.head.metadata.deletion_timestamp else item.uid

@@ -79,6 +79,15 @@ class Scope:
 
     labels: str = ""
     fields: str = ""
+    is_metadata: bool = False
+    """Whether nothing but the metadata of the objects is wanted."""
+
+    def accept(self, *, many: bool) -> str:
+        """Return the form in which the objects are wanted."""
+        if not self.is_metadata:
+            return "application/json"
+        form = "PartialObjectMetadataList" if many else "PartialObjectMetadata"
+        return f"application/json;as={form};g=meta.k8s.io;v=v1"
 
     def query(self) -> dict[str, str]:
         """Return the selectors as query parameters."""
@@ -127,7 +136,8 @@ def list_(
         resourceVersion=resource_version,
     )
     collection = path(scope.resource, None, scope.namespace)
-    return Call("GET", collection, query, is_about_many=True)
+    form = scope.accept(many=True)
+    return Call("GET", collection, query, accept=form, is_about_many=True)
 
 
 def watch(scope: Scope, since: str | Start, *, timeout: int) -> Call:
@@ -141,7 +151,8 @@ def watch(scope: Scope, since: str | Start, *, timeout: int) -> Call:
         query |= {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
     else:
         query["resourceVersion"] = since
-    return Call("GET", path(scope.resource, None, scope.namespace), query)
+    collection = path(scope.resource, None, scope.namespace)
+    return Call("GET", collection, query, accept=scope.accept(many=False))
 
 
 def create(

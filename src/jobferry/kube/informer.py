@@ -20,7 +20,7 @@ from jobferry.kube import calls, errors, items, watch
 from jobferry.kube.cache import Cache, Change, Index
 from jobferry.kube.calls import Scope, Start
 from jobferry.kube.client import Client
-from jobferry.kube.items import Collecting, H, Head, Item, Json, Key, Seen
+from jobferry.kube.items import Collecting, H, Head, Item, Json, Key, Reading, Seen
 from jobferry.kube.watch import Event, Watching
 from jobferry.objects import Obj, labels
 from jobferry.runtime.backoff import Backoff
@@ -67,7 +67,7 @@ class Informer(Generic[H]):
         self,
         client: Client,
         scope: Scope,
-        head: type[H],
+        head: Reading[H],
         *,
         keep: Callable[[H], bool] | None = None,
         transform: Callable[[bytes], bytes] | None = None,
@@ -81,7 +81,7 @@ class Informer(Generic[H]):
 
         self._client = client
         self._scope = scope
-        self._head = msgspec.json.Decoder(head)
+        self._read = items.reader(head)
         self._keep = keep
         self._transform = transform
         self._watching = watching
@@ -142,7 +142,7 @@ class Informer(Generic[H]):
         """Take in the answer to a write of ours, ahead of the watch; best as it came, not decoded."""
         body = answer if isinstance(answer, bytes) else orjson.dumps(answer)
         try:
-            head = self._head.decode(body)
+            head = self._read(body)
         except msgspec.DecodeError as error:
             what = f"{self._client.name}: an answer about {self._scope.resource}"
             raise errors.ServerFailure(f"{what} is no object: {error}") from error
@@ -346,7 +346,7 @@ class Informer(Generic[H]):
         it stays.
         """
         try:
-            head = self._head.decode(raw)
+            head = self._read(raw)
             version = int(head.metadata.resource_version)
             item = self._item(head, raw) if self._is_wanted(head) else None
         except Exception as error:  # noqa: BLE001 (objects are written by anybody)

@@ -5,6 +5,7 @@ never looked into. So the *head* of an object is decoded into a struct (which fi
 chooses), its *body* stays bytes until somebody asks for the object.
 """
 
+from collections.abc import Callable
 from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
@@ -49,6 +50,15 @@ H = TypeVar("H", bound=Head)
 
 Json = bytes | memoryview | msgspec.Raw
 """An object that is not decoded yet."""
+
+
+Reading = type[H] | Callable[[Json], H]
+"""How the head of an object is read: into a struct, or by a function that knows how."""
+
+
+def reader(reading: Reading[H]) -> Callable[[Json], H]:
+    """Return the function that reads heads."""
+    return msgspec.json.Decoder(reading).decode if isinstance(reading, type) else reading
 
 
 def key(head: Head) -> Key:

@@ -1,16 +1,14 @@
 """Finds out which cluster it is that answers, and what it can do."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from jobferry.kube import errors
 from jobferry.kube.client import Client
-from jobferry.kube.resources import JOBS, NAMESPACES
+from jobferry.kube.resources import NAMESPACES
 from jobferry.objects import Obj
 from jobferry.objects.resource import Resource
-
-KINDS = (JOBS,)
-"""The kinds of workloads that we know to run elsewhere."""
 
 COUNTS_AT_ONCE = (1, 32)
 """From here on the status that says Suspended also counts the pods that are still terminating."""
@@ -27,6 +25,10 @@ class Cluster:
     kinds: tuple[str, ...] = ()
     """Those of ours that it serves, as in Job.batch/v1."""
 
+    def serves(self, kind: Resource) -> bool:
+        """Tell whether it serves a kind; of those that every Kubernetes has we do not doubt it."""
+        return "." not in kind.group or name(kind) in self.kinds
+
     @property
     def counts_late(self) -> bool:
         """Whether its Job controller suspends a Job before it counts the pods that it stops for that."""
@@ -37,14 +39,15 @@ class Cluster:
 UNKNOWN = Cluster()
 
 
-async def introduce(client: Client) -> Cluster:
-    """Ask a cluster who it is."""
+async def introduce(client: Client, kinds: Iterable[Resource]) -> Cluster:
+    """Ask a cluster who it is, and which of these kinds it serves."""
     try:
         kube_system = await client.get(NAMESPACES, "kube-system")
         version = await client.raw("/version")
-        kinds = [name(each) for each in KINDS if await _serves(client, each)]
         return Cluster(
-            str(kube_system["metadata"]["uid"]), str(version["gitVersion"]), tuple(kinds)
+            str(kube_system["metadata"]["uid"]),
+            str(version["gitVersion"]),
+            tuple(map(name, await served(client, kinds))),
         )
     except (KeyError, TypeError) as error:
         raise errors.ServerFailure(
@@ -66,9 +69,29 @@ def name(kind: Resource) -> str:
     return f"{kind.kind}.{kind.api_version}"
 
 
-async def _serves(client: Client, kind: Resource) -> bool:
+async def served(client: Client, kinds: Iterable[Resource]) -> list[Resource]:
+    """Return those of the kinds that a cluster serves, in the very versions."""
+    wanted = list(kinds)
+    versions = {each.api_version: each for each in wanted}
+    if len(versions) > 1:
+        there = await _versions(client)
+        versions = {name: each for name, each in versions.items() if name in there}
+    found = {name: await _plurals(client, each) for name, each in versions.items()}
+    return [each for each in wanted if each.plural in found.get(each.api_version, ())]
+
+
+async def _versions(client: Client) -> frozenset[str]:
+    """Return all groups and versions that are served."""
+    groups = (await client.raw("/apis"))["groups"]
+    named = (version["groupVersion"] for group in groups for version in group["versions"])
+    return frozenset(("v1", *named))
+
+
+async def _plurals(client: Client, kind: Resource) -> frozenset[str]:
+    """Return what is served in the group and version of a kind."""
+    root = f"/apis/{kind.api_version}" if kind.group else f"/api/{kind.version}"
     try:
-        group = await client.raw(f"/apis/{kind.api_version}")
+        group = await client.raw(root)
     except (errors.NotFound, errors.Forbidden):
-        return False
-    return any(each["name"] == kind.plural for each in group["resources"])
+        return frozenset()
+    return frozenset(each["name"] for each in group["resources"])

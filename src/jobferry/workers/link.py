@@ -1,7 +1,7 @@
 """The connection to one worker: keeps it up, and holds the copy of our mirrors there."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -9,7 +9,9 @@ from functools import partial
 
 from jobferry import log
 from jobferry.clock import Seconds, sleep, timeout
+from jobferry.core.key import WorkloadKey
 from jobferry.errors import BadInput, Error
+from jobferry.kinds.adapter import Adapter
 from jobferry.kube import errors
 from jobferry.kube.access import Access
 from jobferry.kube.cache import Change
@@ -18,6 +20,7 @@ from jobferry.kube.hearing import Hearing, Unheard
 from jobferry.kube.heartbeat import LOST_AFTER, Heartbeat, Hooks
 from jobferry.kube.informer import Freshness
 from jobferry.kube.observed import Observe
+from jobferry.objects.resource import Resource
 from jobferry.objects.times import timestamp
 from jobferry.runtime import supervise
 from jobferry.runtime.backoff import Backoff
@@ -25,7 +28,8 @@ from jobferry.runtime.inflight import Inflight
 from jobferry.workers import cluster, source
 from jobferry.workers.badge import Badge
 from jobferry.workers.cluster import UNKNOWN, Cluster
-from jobferry.workers.copies import Copy
+from jobferry.workers.copies import Copies
+from jobferry.workers.definitions import Lookout
 from jobferry.workers.mirrors import MirrorHead
 from jobferry.workers.resource import Spec
 
@@ -53,8 +57,8 @@ class State:
     lost_since: datetime | None = None
     """Since when we have missed it; None while it is up, and until the first try has failed."""
 
-    watched: frozenset[str] | None = None
-    """The namespaces that were in sight when it was last up; None: all."""
+    watched: Mapping[str, frozenset[str] | None] | None = None
+    """By kind that was in sight when it was last up: the namespaces that were, None: all. None: not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +66,7 @@ class Connection:
     """What is there while, and after, a worker was reached."""
 
     client: Client
-    mirrors: Copy
+    mirrors: Copies
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +74,9 @@ class Common:
     """What the links to all workers have in common."""
 
     hub: Client
+    kinds: Sequence[Adapter]
+    """Those that may run on workers."""
+
     selector: Callable[[str], str]
     """Selects our mirrors on the worker of that name."""
 
@@ -77,7 +84,7 @@ class Common:
     rules: source.Rules
     reach: Reach
     observe: Observe
-    on_mirror: Callable[[str, Change[MirrorHead]], None]
+    on_mirror: Callable[[str, WorkloadKey, Change[MirrorHead]], None]
     on_state: Callable[[str], None]
 
 
@@ -151,6 +158,9 @@ class Link:
         where, rules = self.spec.kubeconfig, self._common.rules
         return await source.access(self._common.hub, where, self._clock, rules)
 
+    def _resources(self) -> list[Resource]:
+        return [each.resource for each in self._common.kinds]
+
     def _connect(self, access: Access, hearing: Hearing | None = None) -> Client:
         return connect(
             access,
@@ -166,7 +176,7 @@ class Link:
         """Find out which cluster it is, or that it is as silent as one that we knew before."""
         try:
             async with timeout(self._clock, LOST_AFTER):
-                return await cluster.introduce(client)
+                return await cluster.introduce(client, self._resources())
         except TimeoutError as error:
             raise errors.Timeout(f"{self.name}: no answer within {LOST_AFTER:g} s") from error
 
@@ -182,9 +192,13 @@ class Link:
     ) -> None:
         """Keep the copy of our mirrors, until our credentials are refused or lead elsewhere."""
         selector, only = self._common.selector(self.name), self.spec.namespaces.only
-        new = Connection(client, Copy(client, selector, only))
+        kinds = [each for each in self._common.kinds if found.serves(each.resource)]
+        new = Connection(client, Copies(client, kinds, selector, only))
+        lookout = Lookout(client, self._resources(), found.kinds)
 
         def note(link: Freshness) -> None:
+            if new.mirrors.are_kinds_missing:
+                lookout.look()
             if link.trouble is not None:
                 if not isinstance(link.trouble, Unheard):  # of silence we know already
                     self._fail(link.trouble)
@@ -212,7 +226,15 @@ class Link:
             tasks.start("first copy", partial(self._take_in, new, found))
             tasks.start("kubeconfig", partial(self._renew, access, badge, found))
             tasks.start("heartbeat", Heartbeat(client, hooks).run)
+            if any("." in each.group for each in self._resources()):
+                tasks.start("kinds", partial(self._await_other_kinds, lookout, badge))
             await badge.is_void.wait()
+
+    async def _await_other_kinds(self, lookout: Lookout, badge: Badge) -> None:
+        """Begin anew once the worker serves other kinds than when it was connected."""
+        await lookout.until_others()
+        _log.info("Worker serves other kinds than before", worker=self.name)
+        badge.is_void.set()
 
     async def _take_in(self, new: Connection, found: Cluster) -> None:
         """Put a connection in the place of the last one, once its copy is whole; tell what differs."""
@@ -220,9 +242,9 @@ class Link:
         old, self.connection = self.connection, new
         tell = partial(self._common.on_mirror, self.name)
         new.mirrors.listen(tell)
-        for item in old.mirrors if old else ():
-            if new.mirrors.get(item.key) is None:
-                tell(Change(item, None))
+        for key, item in old.mirrors if old else ():
+            if new.mirrors.get(key.kind, item.key) is None:
+                tell(key, Change(item, None))
         self._rise(found)
 
     async def _renew(self, access: Access, badge: Badge, known: Cluster) -> None:
@@ -247,7 +269,7 @@ class Link:
     async def _try(self, new: Access, old: Access, known: Cluster) -> None:
         """Raise what is wrong with a kubeconfig, or `Moved`: to another server, cluster or version."""
         async with self._connect(new) as client:
-            found = await cluster.introduce(client)
+            found = await cluster.introduce(client, self._resources())
         if (new.server, new.headers, found) != (old.server, old.headers, known):
             raise Moved(f"{self.name}: the kubeconfig leads elsewhere")
 
@@ -258,6 +280,8 @@ class Link:
         reason, message = "Connected", f"Connected.{_clock_note(self.hearing.skew)}"
         if unseen := mirrors.unseen:
             reason, message = "NamespacesUnseen", f"Connected, but not in: {_listed(unseen)}"
+        elif hidden := mirrors.hidden:
+            reason, message = "KindsUnseen", f"Connected, but not for: {_listed(hidden)}"
         self._set(
             State(
                 is_up=True,
@@ -339,5 +363,5 @@ class Moved(Error):
 
 
 def _listed(unseen: Mapping[str, str]) -> str:
-    """Name the namespaces that are out of sight, and why."""
-    return "; ".join(f"{namespace}: {why}" for namespace, why in unseen.items())
+    """Name what is out of sight, and why."""
+    return "; ".join(f"{name}: {why}" for name, why in unseen.items())

@@ -1,11 +1,13 @@
 """All workers: a link for each Worker object on the hub, live."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from jobferry import log
 from jobferry.clock import Seconds
 from jobferry.core import marks, view
+from jobferry.core.key import WorkloadKey
+from jobferry.kinds.adapter import Adapter
 from jobferry.kube.cache import Change
 from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client, Reach
@@ -22,7 +24,7 @@ from jobferry.workers.caretaker import COUNT_EVERY, Caretaker, Load
 from jobferry.workers.link import Common, Link
 from jobferry.workers.mirrors import MirrorHead
 from jobferry.workers.resource import WORKERS, Spec, WorkerHead
-from jobferry.workers.roster import Roster, Turn
+from jobferry.workers.roster import Roster, Turn, Watched
 from jobferry.workers.source import Rules
 
 AT_A_TIME = 8
@@ -40,6 +42,7 @@ class Workers:
     def __init__(
         self,
         hub: Client,
+        kinds: Sequence[Adapter],
         *,
         origin: str,
         dispatcher: str,
@@ -51,7 +54,7 @@ class Workers:
         load: Callable[[str], Load],
         tell: Tell,
         may_write: Callable[[], bool],
-        on_mirror: Callable[[str, Change[MirrorHead]], None],
+        on_mirror: Callable[[str, WorkloadKey, Change[MirrorHead]], None],
         on_change: Callable[[Turn], None],
     ) -> None:
         self.objects = Informer(hub, Scope(resource=WORKERS), WorkerHead)
@@ -69,6 +72,7 @@ class Workers:
         selector = partial(marks.selector, origin, dispatcher)
         self._common = Common(
             hub=hub,
+            kinds=kinds,
             selector=selector,
             requests=requests,
             rules=rules,
@@ -119,8 +123,24 @@ class Workers:
         return [link for link, _ in self._links.values()]
 
     def views(self) -> Mapping[str, view.Worker]:
-        """Return every worker as placement sees it: the same mapping until one of them changes."""
+        """Return every worker as placement sees it for any workload: the same mapping until one of them changes."""
         return self._roster.views
+
+    def views_of(self, kind: str) -> Mapping[str, view.Worker]:
+        """Return every worker as placement sees it for workloads of a kind."""
+        return self._roster.of_kind(kind)
+
+    def watched(self, name: str) -> Watched:
+        """Return what is seen on a worker: by kind, the namespaces."""
+        return self._roster.watched(name)
+
+    def shows(self, name: str, workload: WorkloadKey) -> bool:
+        """Tell whether we see what is on a worker of the kind and in the namespace of a workload."""
+        watched = self._roster.watched(name)
+        if watched is None or workload.kind not in watched:
+            return watched is None
+        namespaces = watched[workload.kind]
+        return namespaces is None or workload.namespace in namespaces
 
     # Observing
 
@@ -133,7 +153,7 @@ class Workers:
 
     def _warn_of_none(self) -> None:
         if not len(self.objects):
-            _log.warning("There is no Worker: Jobs wait until there is one")
+            _log.warning("There is no Worker: workloads wait until there is one")
 
     def _note_state(self, name: str) -> None:
         self._update_roster()
@@ -147,8 +167,8 @@ class Workers:
                 turn.name
             )  # what others do may be told on it, such as a twin that goes
 
-    def _note_mirror(self, name: str, change: Change[MirrorHead]) -> None:
-        self._on_mirror(name, change)
+    def _note_mirror(self, name: str, key: WorkloadKey, change: Change[MirrorHead]) -> None:
+        self._on_mirror(name, key, change)
         seen = self._roster.views.get(name)
         is_awaited = seen is not None and seen.is_being_removed and change.after is None
         self._queue.add_after(name, 0.0 if is_awaited else COUNT_EVERY)

@@ -47,20 +47,21 @@ def has_mirrors(link: Link) -> bool:
     """Tell whether what we saw last on a worker holds a mirror; if we never saw it, it may."""
     if link.connection is None:
         return True
-    return any(is_mirror(item.object()) for item in link.connection.mirrors)
+    return any(is_mirror(item.object()) for _, item in link.connection.mirrors)
 
 
 def unseen(link: Link) -> list[str]:
     """Name the namespaces to be watched on a worker that are out of sight."""
-    seen = link.state.watched
-    return [] if seen is None else sorted({*link.spec.namespaces.only} - seen)
+    seen = (link.state.watched or {}).values()
+    only = {*link.spec.namespaces.only}
+    return sorted(set().union(*(only - each for each in seen if each is not None)))
 
 
 def stuck(link: Link) -> str:
     """Say of one of the mirrors that were deleted what keeps it; empty if there is none."""
     kept = [
         item
-        for item in (link.connection.mirrors if link.connection else ())
+        for _, item in (link.connection.mirrors if link.connection else ())
         if item.head.metadata.deletion_timestamp
     ]
     if not kept:
@@ -73,10 +74,11 @@ async def is_clear(link: Link, selector: str) -> bool:
     """Ask the cluster itself whether no mirror of ours is left there or just being made."""
     if link.connection is None or link.inflight.stats().in_flight:
         return False
-    for scope in copies.scopes(selector, link.spec.namespaces.only):
-        listed = await link.connection.client.list(scope)
-        if any(map(is_mirror, listed.items)):
-            return False
+    for resource in link.connection.mirrors.resources:
+        for scope in copies.scopes(resource, selector, link.spec.namespaces.only):
+            listed = await link.connection.client.list(scope)
+            if any(map(is_mirror, listed.items)):
+                return False
     return True
 
 

@@ -14,6 +14,9 @@ from jobferry.objects.quantities import Quantity
 from jobferry.workers.link import State
 from jobferry.workers.resource import Spec, WorkerHead
 
+Watched = Mapping[str, frozenset[str] | None] | None
+"""What is seen on a worker: by kind, the namespaces, or None for all; None: nobody knows yet."""
+
 
 class Sight(NamedTuple):
     """All that placement may go by, about one worker."""
@@ -21,6 +24,7 @@ class Sight(NamedTuple):
     view: view.Worker
     labels: Mapping[str, str]
     creates_namespaces: bool
+    watched: Watched
 
     def heard(self) -> "Sight":
         """Return what would be seen if it answered."""
@@ -52,10 +56,13 @@ class Roster:
 
     def __init__(self) -> None:
         self.views: Mapping[str, view.Worker] = {}
+        """As far as it is the same for workloads of every kind."""
+
         self.twins: Mapping[str, str] = {}
         """Of each Worker that may not stand for its cluster, the one that does."""
 
         self._sights: dict[str, Sight] = {}
+        self._by_kind: dict[str, Mapping[str, view.Worker]] = {}
         self._is_cut_off = False
         self._was_cut_off_at: datetime | None = None
 
@@ -71,11 +78,25 @@ class Roster:
         before = self._sights
         self._sights = {item.key.name: self._sight(item, state) for item, state in workers}
         self.views = {name: sight.view for name, sight in self._sights.items()}
+        self._by_kind.clear()
         turns = (
             Turn(name, before.get(name), self._sights.get(name))
             for name in before | self._sights
         )
         return [turn for turn in turns if turn.before != turn.after]
+
+    def of_kind(self, kind: str) -> Mapping[str, view.Worker]:
+        """Return how all workers are seen for workloads of a kind: the same mapping until one of them changes."""
+        if kind not in self._by_kind:
+            self._by_kind[kind] = {
+                name: _for_kind(kind, sight) for name, sight in self._sights.items()
+            }
+        return self._by_kind[kind]
+
+    def watched(self, name: str) -> Watched:
+        """Return what is seen on a worker."""
+        found = self._sights.get(name)
+        return found.watched if found else None
 
     def _note_cut(self, states: list[State], now: datetime) -> None:
         """Take note whether we are cut off ourselves: then nobody's being out of reach counts.
@@ -104,9 +125,10 @@ class Roster:
             max_load=head.spec.max_mirrors,
             capacity={} if isinstance(capacity, str) else capacity,
             bounds=Bounds(spaces.allow, spaces.deny),
-            watched=_watched(spaces.only, state),
+            watched=frozenset(spaces.only) or None,
         )
-        return Sight(seen, head.metadata.labels, spaces.create)
+        watched = _watched(spaces.only, state.watched)
+        return Sight(seen, head.metadata.labels, spaces.create, watched)
 
     def _lost_since(self, state: State) -> datetime | None:
         """Return since when a worker counts as lost: anew, if we had lost most of them meanwhile."""
@@ -136,7 +158,7 @@ def is_news(change: Change[WorkerHead]) -> bool:
 
 def _admits(sight: Sight | None) -> object:
     """Return what decides who may go to a worker."""
-    return sight and (sight.labels, sight.view.bounds, sight.view.watched)
+    return sight and (sight.labels, sight.view.bounds, sight.watched)
 
 
 def _capacity(spec: Spec) -> dict[str, Quantity] | str:
@@ -147,11 +169,20 @@ def _capacity(spec: Spec) -> dict[str, Quantity] | str:
         return f"its capacity makes no sense: {error}"
 
 
-def _watched(only: tuple[str, ...], state: State) -> frozenset[str] | None:
-    """Return the namespaces that are to be seen, and are: a link may not yet, or not any more, be as it should."""
-    if not only:
-        return state.watched
-    return frozenset(only) if state.watched is None else state.watched.intersection(only)
+def _watched(only: tuple[str, ...], seen: Watched) -> Watched:
+    """Return what is to be seen, and is: a link may not yet, or not any more, be as it should."""
+    if not only or seen is None:
+        return seen
+    wanted = frozenset(only)
+    return {kind: wanted if each is None else each & wanted for kind, each in seen.items()}
+
+
+def _for_kind(kind: str, sight: Sight) -> view.Worker:
+    if sight.watched is None:
+        return sight.view
+    kinds, base = frozenset(sight.watched), sight.view
+    watched = sight.watched.get(kind, base.watched)
+    return replace(base, kinds=kinds, watched=watched)
 
 
 def _age(item: Item[WorkerHead]) -> tuple[str, str]:

@@ -1,4 +1,7 @@
+import orjson
+
 from jobferry.cli import describe, timeline
+from jobferry.core import placement
 from jobferry.kinds.job.base import Base
 from tests.unit.cli.hub_objects import NOW, at, event, job, placed
 
@@ -33,6 +36,17 @@ def test_a_life_over_two_attempts_is_told_in_order() -> None:
         "Complete (CompletionsReached)",
     ]
     assert timeline.earned(seen) == ["1 succeeded, 1 failed before attempt 2"]
+
+
+def test_what_was_earned_is_elsewhere_if_it_is_too_large() -> None:
+    seen = placed(job(), "west", attempt=2)
+    message = 'attempt 2 on west (cluster-west) after {"inPlacement":"5f"}'
+    seen["status"]["conditions"][0]["message"] = message
+    shard = {"worker": "west", "cluster": "cluster-west", "base": {"inPlacement": "5f"}}
+    note = {"format": 1, "uid": "uid-train", "attempt": 2, "shards": [shard]}
+    seen["metadata"]["annotations"] = {placement.ANNOTATION: orjson.dumps(note).decode()}
+
+    assert timeline.earned(seen) == ["before attempt 2: see Placement uid-train"]
 
 
 def test_without_events_the_condition_tells_the_placement() -> None:

@@ -127,5 +127,5 @@ def test_help_fits_the_terminal_and_leaves_lists_as_they_are(
 
     shown = capsys.readouterr().out
     assert max(map(len, shown.split("subcommands:")[0].splitlines())) <= 60
-    assert "\n  crds     Worker and Queue, for the hub\n" in shown
+    assert "\n  crds     Worker, Queue and Placement, for the hub\n" in shown
     assert "\n  add       make a Worker from a context of your kubeconfig\n" in shown

@@ -1,11 +1,12 @@
 from datetime import timedelta
+from itertools import chain
 
 import pytest
 
 from jobferry.core import placement
 from jobferry.core.marks import VACATING
 from jobferry.core.place import TOO_LARGE
-from jobferry.core.steps import EditMirror, Notice, ReadHub, Record, Rest
+from jobferry.core.steps import EditMirror, Notice, ReadHub, Record, Rest, Store, WriteStatus
 from jobferry.core.view import Worker
 from jobferry.kinds.job import base as bases
 from jobferry.kinds.job.base import Base
@@ -172,10 +173,41 @@ def scattered(*workers: Worker) -> World:
     return world
 
 
-def test_what_does_not_fit_into_annotations_is_not_moved_and_says_so() -> None:
+def test_what_does_not_fit_into_annotations_is_stored_before_it_is_recorded() -> None:
     world = scattered(lost("east", minutes=20), up("west"))
+    while isinstance(step := world.next(), WriteStatus):
+        world.write(step.patch)
 
-    step = world.settle()
+    assert isinstance(step, Store)
+    world.keep(step)
+    step = world.next()
+    assert isinstance(step, Record)
+    assert placement.fits(world.hub or {}, step.body)
+    assert bases.read(step.placement.shards[0].base).succeeded == 50_000
+    world.keep(step)
+    assert world.settle() == Rest("runs on west")
+    assert world.mirrors["west"]["spec"]["completions"] == 100_000
+
+
+def test_so_it_is_stopped_by_a_drain() -> None:
+    world = scattered(up("east", moves_away=True, refuses="drained"), up("west"))
+
+    assert isinstance(world.settle(), EditMirror)
+
+
+def crowded(*workers: Worker) -> World:
+    """One that runs on east, and whose author leaves no room for another record on it."""
+    world = scattered(*workers)
+    assert world.hub is not None
+    taken = len("".join(chain(*world.hub["metadata"]["annotations"].items())))
+    applied = "kubectl.kubernetes.io/last-applied-configuration"
+    room = placement.MOST_BYTES - taken - len(applied)
+    world.write({"metadata": {"annotations": {applied: "-" * room}}})
+    return world
+
+
+def test_what_has_no_room_for_its_record_is_not_moved_and_says_so() -> None:
+    step = crowded(lost("east", minutes=20), up("west")).settle()
 
     assert isinstance(step, Rest)
     assert [notice.reason for notice in step.notices] == ["RecordTooLarge"]
@@ -183,15 +215,13 @@ def test_what_does_not_fit_into_annotations_is_not_moved_and_says_so() -> None:
 
 
 def test_neither_is_it_stopped_by_a_drain() -> None:
-    world = scattered(up("east", moves_away=True, refuses="drained"), up("west"))
+    world = crowded(up("east", moves_away=True, refuses="drained"), up("west"))
 
-    step = world.settle()
-
-    assert step == Rest("runs on east", notices=(TOO_LARGE,))
+    assert world.settle() == Rest("runs on east", notices=(TOO_LARGE,))
 
 
-def test_what_has_grown_too_large_while_it_was_stopped_goes_on() -> None:
-    world = scattered(up("east", moves_away=True, refuses="drained"), up("west"))
+def test_what_has_no_room_any_more_once_it_was_stopped_goes_on() -> None:
+    world = crowded(up("east", moves_away=True, refuses="drained"), up("west"))
     world.mirrors["east"]["metadata"]["annotations"][VACATING] = "Drained"
 
     step = world.settle()

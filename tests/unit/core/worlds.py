@@ -5,19 +5,22 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from jobferry.core import placement, wishes
+from jobferry.core import records, wishes
 from jobferry.core.admission import Admission
 from jobferry.core.bounds import NO_BOUNDS, Bounds
 from jobferry.core.decide import decide
+from jobferry.core.kind import Kind
 from jobferry.core.placement import Placement, Shard
 from jobferry.core.room import Lack, amounts
 from jobferry.core.steps import (
     CreateMirror,
     EditMirror,
+    Into,
     ReadMirror,
     Record,
     Rest,
     Step,
+    Store,
     Want,
     WriteStatus,
 )
@@ -91,6 +94,8 @@ class World:
     lacks: dict[str, Lack] | None = None
     untold: Placement | None = None
     priority_note: str = ""
+    kind: Kind = JOB
+    record: Obj | None = None
 
     def view(self) -> View:
         names = tuple(worker.name for worker in self.workers)
@@ -98,6 +103,7 @@ class World:
             namespace="ns",
             name="a",
             hub=self.hub,
+            record=self.record,
             is_live=self.is_live,
             mirrors=self.mirrors,
             workers={worker.name: worker for worker in self.workers},
@@ -119,10 +125,10 @@ class World:
     def next(self) -> Step:
         """Return the next step, after a pass over all that wait if it waits for one."""
         self.reserved, self.lacks = None, None
-        step = decide(self.view(), JOB)
+        step = decide(self.view(), self.kind)
         if isinstance(step, Rest) and step.wants is not None:
             self.weigh(step.wants)
-            step = decide(self.view(), JOB)
+            step = decide(self.view(), self.kind)
         return replace(step, wants=None) if isinstance(step, Rest) else step
 
     def weigh(self, wants: Want) -> None:
@@ -135,7 +141,7 @@ class World:
             others = [()] * (self.loads.get(worker.name, 0) - len(used))
             for number, demand in enumerate([*used, *others]):
                 admission.place((worker.name, number), worker.name, demand)
-        admission.want(wishes.wish("a", self.view(), JOB, self.hub, wants))
+        admission.want(wishes.wish("a", self.view(), self.kind, self.hub, wants))
         admission.admit(NOW.timestamp())
         self.reserved, self.lacks = admission.reservation("a"), admission.lacks("a")
 
@@ -144,13 +150,15 @@ class World:
         assert self.hub is not None
         shard = Shard(worker, f"{worker}-uid", bases.write(base or Base()))
         decision = Placement(self.hub["metadata"]["uid"], attempt, (shard,))
-        self.write(placement.patch(self.hub, decision, NOW))
+        step = records.write(self.view(), self.kind, self.hub, decision)
+        assert isinstance(step, Record), step
+        self.keep(step)
 
     def mirror(self, worker: str = "east", attempt: int = 1, **status: Any) -> None:
         """Put the mirror of an attempt on a worker, with a status."""
         assert self.hub is not None
         marks = self.view().marks(worker, self.hub["metadata"]["uid"], attempt)
-        made = JOB.mirror(self.hub, marks, "")
+        made = self.kind.mirror(self.hub, marks, "")
         made["metadata"] |= {"uid": f"mirror-{worker}-{attempt}", "resourceVersion": "7"}
         self.mirrors[worker] = {**made, "status": status}
 
@@ -172,11 +180,31 @@ class World:
         """Change the hub object as a merge patch does."""
         self.hub = merge_patch.apply(self.hub, patch)
 
+    def keep(self, step: Record | Store) -> None:
+        """Record or store something as the hub's API server does."""
+        match step.into:
+            case Into.STATUS:
+                self.write(step.body)
+            case Into.NEW:
+                assert self.record is None, "there is one"
+                self.record = merge_patch.apply(
+                    step.body, {"metadata": {"resourceVersion": "1"}}
+                )
+            case Into.OBJECT:
+                assert self.record is not None, "there is none"
+                version = self.record["metadata"]["resourceVersion"]
+                assert step.body["metadata"]["resourceVersion"] == version
+                patched = merge_patch.apply(self.record, step.body)
+                patched["metadata"]["resourceVersion"] = str(int(version) + 1)
+                self.record = patched
+
     def settle(self) -> Step:
         """Carry out what is only a matter of the hub or of a create, and return what comes then."""
         for _ in range(10):
             step = self.next()
-            if isinstance(step, Record | WriteStatus):
+            if isinstance(step, Record | Store):
+                self.keep(step)
+            elif isinstance(step, WriteStatus):
                 self.write(step.patch)
             elif isinstance(step, CreateMirror):
                 self.mirrors[step.worker] = step.obj

@@ -10,15 +10,19 @@ from jobferry.clock import Seconds
 from jobferry.core.placement import Placement, Shard
 from jobferry.core.steps import CreateMirror, DeleteMirror, EditMirror, Record, WriteStatus
 from jobferry.dispatch.act import Actor, Deposed, Refused
+from jobferry.dispatch.workloads import Workloads
+from jobferry.kinds.adapter import Context
+from jobferry.kinds.job.delegated import DelegatedJob
 from jobferry.kube.client import Client
 from jobferry.kube.wire import Answer, Request, Stream
 from jobferry.objects import Obj
 from jobferry.runtime.inflight import Inflight
 from jobferry.testing.clock import ManualClock, settle
-from jobferry.workers.copies import Copy
+from jobferry.workers.copies import Copies
 from jobferry.workers.link import Connection
 from jobferry.workers.resource import Namespaces, Spec
 
+JOB = DelegatedJob(Context(frozenset()))
 MIRROR: Obj = {
     "metadata": {"name": "a", "namespace": "ns", "uid": "u", "resourceVersion": "7"},
     "spec": {},
@@ -56,7 +60,7 @@ class Worker:
     """As much of a link as an actor uses."""
 
     def __init__(self, client: Client, requests: int) -> None:
-        self.connection = Connection(client, Copy(client, ""))
+        self.connection = Connection(client, Copies(client, [JOB], ""))
         self.hearing = client.hearing
         self.inflight = Inflight(requests)
         self.spec = Spec(namespaces=Namespaces(create=True))
@@ -75,7 +79,7 @@ class Stage:
         workers: Any = Worker(client, requests)
         self.actor = Actor(
             client,
-            lambda _: None,
+            Workloads(client, [JOB]),
             workers,
             requests,
             lambda *_: None,
@@ -88,11 +92,11 @@ def ok(_: Request) -> tuple[int, Obj]:
 
 
 WRITES: dict[str, Callable[[Actor], Any]] = {
-    "record": lambda actor: actor.record(MIRROR, Record({}, PLACEMENT)),
-    "status": lambda actor: actor.write_status(MIRROR, WriteStatus({}, None)),
-    "create": lambda actor: actor.create(CreateMirror("east", MIRROR), lambda: None),
-    "edit": lambda actor: actor.edit(EditMirror("east", MIRROR, {})),
-    "delete": lambda actor: actor.delete(DeleteMirror("east", MIRROR, "")),
+    "record": lambda actor: actor.record(JOB, MIRROR, Record({}, PLACEMENT)),
+    "status": lambda actor: actor.write_status(JOB, MIRROR, WriteStatus({}, None)),
+    "create": lambda actor: actor.create(JOB, CreateMirror("east", MIRROR), lambda: None),
+    "edit": lambda actor: actor.edit(JOB, EditMirror("east", MIRROR, {})),
+    "delete": lambda actor: actor.delete(JOB, DeleteMirror("east", MIRROR, "")),
 }
 
 
@@ -122,7 +126,7 @@ async def test_a_namespace_that_cannot_be_found_even_after_it_was_made_is_a_refu
     stage = Stage(lacks_it)
 
     with pytest.raises(Refused, match='namespaces "ns" not found'):
-        await stage.actor.create(CreateMirror("east", MIRROR), lambda: None)
+        await stage.actor.create(JOB, CreateMirror("east", MIRROR), lambda: None)
     jobs = "POST /apis/batch/v1/namespaces/ns/jobs"
     assert stage.server.asked == [jobs, "POST /api/v1/namespaces", jobs]
 
@@ -135,5 +139,5 @@ async def test_no_namespace_is_made_for_a_leader_that_was() -> None:
     stage = Stage(deposes)
 
     with pytest.raises(Deposed):
-        await stage.actor.create(CreateMirror("east", MIRROR), lambda: None)
+        await stage.actor.create(JOB, CreateMirror("east", MIRROR), lambda: None)
     assert len(stage.server.asked) == 1

@@ -8,19 +8,24 @@ import msgspec
 import pytest
 
 from jobferry.core import placement
+from jobferry.core.key import WorkloadKey
 from jobferry.core.placement import Placement, Shard
 from jobferry.core.steps import Want
 from jobferry.core.view import View
 from jobferry.dispatch.admitting import SETTLE_WITHIN, Admitting
-from jobferry.dispatch.jobs import NOWHERE, JobHead, workers_of
-from jobferry.kube.cache import Change
+from jobferry.dispatch.heads import JobHead, WorkloadHead
+from jobferry.dispatch.workloads import NOWHERE, Workloads
+from jobferry.kinds.adapter import Context
+from jobferry.kinds.job.delegated import DelegatedJob
 from jobferry.kube.decoded import Decoded
-from jobferry.kube.items import Item, Key
+from jobferry.kube.items import Item
 from jobferry.objects import merge_patch, quantities
 from jobferry.testing.clock import ManualClock, settle
 from tests.unit.core.worlds import NOW, World, condition, hub_job, lost, up
+from tests.unit.kube.wires import Wire, client_over
 
 BOTH = Want(("east", "west"))
+JOB = DelegatedJob(Context(frozenset({"jobferry.io/dispatcher"})))
 
 
 def job(
@@ -34,7 +39,7 @@ def job(
 
 def item(
     worker: str = "", *, name: str = "a", cpu: str = "2", generation: int = 1, **status: Any
-) -> Item[JobHead]:
+) -> Item[WorkloadHead]:
     found = job(name, cpu=cpu)
     if worker:
         decision = Placement(f"uid-{name}", 1, (Shard(worker, "uid"),))
@@ -44,8 +49,8 @@ def item(
     return Item(msgspec.json.decode(body, type=JobHead), body)
 
 
-def key(name: str) -> Key:
-    return Key("ns", name)
+def key(name: str) -> WorkloadKey:
+    return WorkloadKey(JOB.name, "ns", name)
 
 
 def seen(hub: dict[str, Any]) -> View:
@@ -66,7 +71,13 @@ class Account:
 
     def wants(self, *hubs: dict[str, Any]) -> None:
         for hub in hubs:
-            self.of.note_wish(key(hub["metadata"]["name"]), seen(hub), BOTH)
+            self.of.note_wish(key(hub["metadata"]["name"]), seen(hub), BOTH, JOB)
+
+    def hears(self, now: Item[WorkloadHead] | None, name: str = "a") -> None:
+        """Take note of what became of a Job."""
+        placed = now.head.told if now else None
+        worker = placed.shards[0].worker if placed else None
+        self.of.note_workload(key(name), now, worker, JOB)
 
     async def told(self) -> list[str]:
         """Return whom a pass had looked at since the last time."""
@@ -91,10 +102,10 @@ async def test_who_wants_a_worker_is_looked_at_once_there_is_room(account: Accou
     assert account.of.lacks(key("young")) is not None
     assert await account.told() == []
 
-    account.of.note_job(Change(None, item("east", name="old")))
+    account.hears(item("east", name="old"), "old")
     assert await account.told() == []
     done = item("east", name="old", conditions=[condition("Complete")])
-    account.of.note_job(Change(item("east", name="old"), done))
+    account.hears(done, "old")
     assert await account.told() == ["young"]
 
 
@@ -105,37 +116,41 @@ async def test_who_wants_no_worker_any_more_leaves_its_place_to_others(
     account.wants(job("first"), job("second"))
     await account.told()
 
-    account.of.note_wish(key("first"), seen(job("first")), None)
+    account.of.note_wish(key("first"), seen(job("first")), None, JOB)
 
     assert await account.told() == ["second"]
 
 
 async def test_a_job_that_is_edited_or_goes_is_counted_anew(account: Account) -> None:
     account.has("east", "4")
-    account.of.note_job(Change(None, item("east", cpu="4")))
+    account.hears(item("east", cpu="4"))
     account.wants(job("next", cpu="3"))
     assert await account.told() == ["next"]
     assert account.of.reserved(key("next")) is None
 
-    account.of.note_job(Change(item("east", cpu="4"), item("east", cpu="1", generation=2)))
+    account.hears(item("east", cpu="1", generation=2))
     assert await account.told() == ["next"]
     assert account.of.reserved(key("next")) == "east"
 
     account.wants(job("last", cpu="1"))
     assert await account.told() == ["last"]
-    account.of.note_job(Change(item("east"), None))
+    account.hears(None)
     assert await account.told() == ["last"]
 
 
 async def test_a_job_that_says_of_itself_that_it_was_placed_takes_no_room() -> None:
     claim = item("east").object()["metadata"]["annotations"]
-    body = msgspec.json.encode(merge_patch.apply(job(), {"metadata": {"annotations": claim}}))
-    forged = Item(msgspec.json.decode(body, type=JobHead), body)
-    assert list(workers_of(forged)) == [NOWHERE]
+    obj = merge_patch.apply(job(), {"metadata": {"annotations": claim}})
+    body = msgspec.json.encode(obj)
+    forged: Item[WorkloadHead] = Item(msgspec.json.decode(body, type=JobHead), body)
+    workloads = Workloads(client_over(Wire()), [JOB])
+    workloads.follow(JOB.name)
+    workloads.absorb(JOB.name, obj)
+    assert workloads.workers(key("a")) == (NOWHERE,)
 
     account = Account()
     account.has("east", "2")
-    account.of.note_job(Change(None, forged))
+    account.hears(forged)
     account.wants(job("next"))
     await account.told()
 
@@ -157,8 +172,8 @@ async def test_a_worker_that_goes_takes_no_more(account: Account) -> None:
 
 async def test_the_first_worker_waits_for_the_others_a_moment(account: Account) -> None:
     """All that waited went to the first, once."""
-    account.has("east", "100")
     account.of.note_worker("west", replace(up("west"), is_up=False))
+    account.has("east", "100")
     account.wants(*(job(f"job-{n}") for n in range(4)))
     assert await account.told() == []
 
@@ -169,13 +184,24 @@ async def test_the_first_worker_waits_for_the_others_a_moment(account: Account) 
 
 
 async def test_that_moment_ends_even_if_they_do_not_come(account: Account) -> None:
-    account.has("east", "100")
     account.of.note_worker("west", replace(up("west"), is_up=False))
+    account.has("east", "100")
     account.wants(job())
     assert await account.told() == []
 
     account.clock.advance(SETTLE_WITHIN)
     await settle()
+
+    assert await account.told() == ["a"]
+
+
+async def test_that_moment_ends_once_all_have_come_whoever_is_added_then(
+    account: Account,
+) -> None:
+    account.has("east", "100")
+    account.of.note_worker("west", replace(up("west"), is_up=False))
+
+    account.wants(job())
 
     assert await account.told() == ["a"]
 
@@ -215,13 +241,13 @@ async def test_who_is_in_line_can_be_looked_at_again(account: Account) -> None:
 
 async def test_another_priority_changes_the_turn(account: Account) -> None:
     account.has("east", "2")
-    account.of.note_job(Change(None, item("east", name="runs")))
+    account.hears(item("east", name="runs"), "runs")
     young = job("young", made="2026-01-02T11:30:00Z")
     account.wants(job("old"), young)
     await account.told()
 
-    account.of.note_wish(key("young"), replace(seen(young), priority=1), BOTH)
-    account.of.note_job(Change(item("east", name="runs"), None))
+    account.of.note_wish(key("young"), replace(seen(young), priority=1), BOTH, JOB)
+    account.hears(None, "runs")
     await account.told()
 
     assert account.of.reserved(key("young")) == "east"

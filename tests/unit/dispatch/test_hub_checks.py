@@ -29,7 +29,7 @@ class LateHub:
 
 
 async def test_kinds_that_are_served_late_are_waited_for() -> None:
-    clock, app = ManualClock(), LateHub("workers", "queues")
+    clock, app = ManualClock(), LateHub("workers", "queues", "placements")
     hub = Client(InProcessTransport(app, clock), name="hub", clock=clock)
 
     async with supervise.tasks("test", clock=clock) as tasks:
@@ -37,11 +37,11 @@ async def test_kinds_that_are_served_late_are_waited_for() -> None:
         await clock.pass_time(5.0)
         assert not waiting.is_running
 
-    assert app.asked == 3
+    assert app.asked == 4
 
 
 async def test_kinds_that_never_come_are_told_in_the_end() -> None:
-    clock, app = ManualClock(), LateHub("workers")
+    clock, app = ManualClock(), LateHub("workers", "placements")
     hub = Client(InProcessTransport(app, clock), name="hub", clock=clock)
     told: asyncio.Future[BaseException] = asyncio.get_running_loop().create_future()
 

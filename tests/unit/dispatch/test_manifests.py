@@ -30,8 +30,8 @@ def rules(name: str) -> Iterator[Obj]:
         yield from each.get("rules", ())
 
 
-def test_there_are_workers_and_queues() -> None:
-    assert set(CRDS) == {"Worker", "Queue"}
+def test_there_are_workers_queues_and_placements() -> None:
+    assert set(CRDS) == {"Worker", "Queue", "Placement"}
 
 
 @pytest.mark.parametrize("kind", CRDS)

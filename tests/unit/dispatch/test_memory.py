@@ -1,13 +1,13 @@
 import pytest
 
+from jobferry.core.key import WorkloadKey
 from jobferry.core.placement import Placement, Shard
 from jobferry.core.steps import Notice
 from jobferry.dispatch.memory import Memory
 from jobferry.dispatch.refusals import FIRST, LONGEST
-from jobferry.kube.items import Key
 from jobferry.testing.clock import ManualClock
 
-JOB = Key("ns", "a")
+JOB = WorkloadKey("Job.batch", "ns", "a")
 SLOW, LOST = Notice("NotStarted", "slow"), Notice("WorkerLost", "lost")
 
 
@@ -24,7 +24,7 @@ def memory(clock: ManualClock) -> Memory:
 def test_a_refusal_lasts_for_a_while(memory: Memory, clock: ManualClock) -> None:
     memory.refuse(JOB, "east", "quota")
     assert memory.refusals(JOB) == {"east": "quota"}
-    assert memory.refusals(Key("ns", "b")) == {}
+    assert memory.refusals(WorkloadKey("Job.batch", "ns", "b")) == {}
 
     clock.advance(FIRST)
 
@@ -42,7 +42,7 @@ def test_people_hear_of_a_refusal_once(memory: Memory, clock: ManualClock) -> No
 
 def test_who_was_refused_is_known_until_it_is_gone(memory: Memory, clock: ManualClock) -> None:
     memory.refuse(JOB, "east", "quota")
-    memory.news(Key("ns", "b"), (SLOW,))
+    memory.news(WorkloadKey("Job.batch", "ns", "b"), (SLOW,))
     clock.advance(LONGEST)
     assert memory.refused_ones() == [JOB]
 

@@ -2,15 +2,16 @@ from contextlib import suppress
 
 import pytest
 
-from jobferry.dispatch.jobs import JobCondition, JobHead, JobStatus
+from jobferry.core.key import WorkloadKey
+from jobferry.dispatch.heads import JobHead, WorkloadHead, WorkloadMetadata
 from jobferry.dispatch.meters import Meters
 from jobferry.kube import events
 from jobferry.kube.cache import Change
-from jobferry.kube.items import Item, Key, Metadata
+from jobferry.kube.items import Item
 from jobferry.runtime import reconcile, workqueue
 from jobferry.testing.clock import ManualClock
 
-KEY = Key("ns", "train")
+KEY = WorkloadKey("Job.batch", "ns", "train")
 
 
 @pytest.fixture
@@ -36,11 +37,18 @@ def latency(meters: Meters, name: str) -> tuple[float, float]:
     return found["_count"], found["_sum"]
 
 
-def job(worker: str = "") -> Item[JobHead]:
-    metadata = Metadata(name=KEY.name, namespace=KEY.namespace, resource_version="1", uid="u")
-    placed = JobCondition("Placed", "True", f"attempt 1 on {worker} (uid)") if worker else None
-    status = JobStatus((placed,) if placed else ())
-    return Item(JobHead(metadata=metadata, status=status), b"{}")
+def job() -> Item[WorkloadHead]:
+    metadata = WorkloadMetadata(
+        name=KEY.name, namespace=KEY.namespace, resource_version="1", uid="u"
+    )
+    return Item(JobHead(metadata=metadata), b"{}")
+
+
+def see(
+    meters: Meters, *, was: bool = True, there: bool = True, is_placed: bool = False
+) -> None:
+    change = Change(job() if was else None, job() if there else None)
+    meters.see(KEY, change, is_placed=is_placed)
 
 
 def test_every_name_says_whose_it_is_and_counters_end_in_total(meters: Meters) -> None:
@@ -80,9 +88,9 @@ def test_placements_are_counted_by_worker(meters: Meters) -> None:
 def test_a_mirror_is_timed_from_the_sight_of_its_workload(
     meters: Meters, clock: ManualClock
 ) -> None:
-    meters.see(Change(None, job()))
+    see(meters, was=False)
     clock.advance(1)
-    meters.see(Change(job(), job()))
+    see(meters)
     clock.advance(1)
 
     with meters.mirroring.stopping(KEY):
@@ -95,12 +103,12 @@ def test_a_mirror_is_timed_from_the_sight_of_its_workload(
 
 
 def test_a_workload_that_was_placed_before_or_has_gone_is_not_timed(meters: Meters) -> None:
-    meters.see(Change(None, job("east")))
+    see(meters, was=False, is_placed=True)
     assert len(meters.mirroring) == 0
 
-    meters.see(Change(None, job()))
+    see(meters, was=False)
     assert len(meters.mirroring) == 1
-    meters.see(Change(job(), None))
+    see(meters, there=False)
     assert len(meters.mirroring) == 0
 
 
@@ -143,7 +151,7 @@ def test_news_that_asks_for_nothing_is_not_timed(meters: Meters, clock: ManualCl
 
 
 def test_what_was_seen_before_we_act_is_not_timed(meters: Meters) -> None:
-    meters.see(Change(None, job()))
+    see(meters, was=False)
     meters.reporting.start(KEY)
 
     meters.begin()
@@ -154,7 +162,7 @@ def test_what_was_seen_before_we_act_is_not_timed(meters: Meters) -> None:
 def test_queue_and_passes_are_read_from_those_who_know(
     meters: Meters, clock: ManualClock
 ) -> None:
-    queue: workqueue.WorkQueue[Key] = workqueue.WorkQueue(clock)
+    queue: workqueue.WorkQueue[WorkloadKey] = workqueue.WorkQueue(clock)
     passes = reconcile.Stats(done=5, again=4, error=3)
     meters.follow(queue=queue.stats, passes=lambda: passes, links=list)
 

@@ -15,6 +15,8 @@ from jobferry.dispatch.priorities import (
     read,
     value,
 )
+from jobferry.kinds.adapter import Context
+from jobferry.kinds.job.delegated import DelegatedJob
 from jobferry.kube import optional
 from jobferry.kube.items import Item
 from jobferry.objects import Obj
@@ -28,6 +30,8 @@ CLASSES = Classes({"high": 100, "low": -100, "top": HIGHEST, "system": HIGHEST *
 SOME = Policy(workers=(), queue="q", honours=frozenset({"high", "system", "ghost"}))
 ANY = Policy(workers=(), queue="q")
 NO_QUEUE = Policy(workers=())
+
+JOB = DelegatedJob(Context(frozenset()))
 
 
 def read_class(name: str, value: int, *, default: bool = False) -> Item[ClassHead]:
@@ -119,7 +123,7 @@ class Told:
         self.changes += 1
 
     def priority(self, named: str) -> Priority:
-        return self.of.of(job_of(named), ANY)
+        return self.of.of(JOB, job_of(named), ANY)
 
 
 def job_of(named: str) -> Obj:

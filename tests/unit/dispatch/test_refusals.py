@@ -1,11 +1,12 @@
 import pytest
 
 from jobferry.clock import Seconds
+from jobferry.core.key import WorkloadKey
 from jobferry.dispatch.refusals import ASKING, FIRST, LONGEST, Refusals
-from jobferry.kube.items import Key
 from jobferry.testing.clock import ManualClock
 
-A, B, ELSEWHERE = Key("ns", "a"), Key("ns", "b"), Key("other", "a")
+A, B = WorkloadKey("Job.batch", "ns", "a"), WorkloadKey("Job.batch", "ns", "b")
+ELSEWHERE = WorkloadKey("Job.batch", "other", "a")
 
 
 @pytest.fixture
@@ -19,7 +20,7 @@ def refusals(clock: ManualClock) -> Refusals:
 
 
 def refuse(
-    refusals: Refusals, key: Key, *, reason: str = "Forbidden", is_general: bool = False
+    refusals: Refusals, key: WorkloadKey, *, reason: str = "Forbidden", is_general: bool = False
 ) -> Seconds | None:
     """Let east refuse a workload; return for how long."""
     refusals.note(key, "east", "why", reason=reason, is_general=is_general)

@@ -18,7 +18,7 @@ from jobferry.kube.items import Head
 from jobferry.kube.resources import JOBS
 from jobferry.metrics import CONTENT_TYPE, Registry
 from jobferry.runtime import supervise
-from jobferry.settings import Address
+from jobferry.settings.readers import Address
 from jobferry.testing.clock import ManualClock
 from tests.unit.kube.peers import until
 from tests.unit.kube.wires import Wire, client_over

@@ -7,17 +7,22 @@ import msgspec
 import pytest
 
 from jobferry.core import marks, placement
+from jobferry.core.key import WorkloadKey
 from jobferry.core.placement import Placement, Shard
 from jobferry.core.view import Policy, Worker
 from jobferry.dispatch.claims import Claims
-from jobferry.dispatch.jobs import JobHead
 from jobferry.dispatch.views import Holders, Views
+from jobferry.dispatch.workloads import Workloads
+from jobferry.kinds.adapter import Context
+from jobferry.kinds.job.delegated import DelegatedJob
 from jobferry.kube.cache import Change
-from jobferry.kube.items import Item, Key
+from jobferry.kube.items import Item
 from jobferry.objects import Obj, merge_patch
-from jobferry.workers.mirrors import MirrorHead
+from jobferry.workers.mirrors import JobMirrorHead
+from tests.unit.kube.wires import Wire, client_over
 
 OURS = "jobferry.io/dispatcher"
+KEY = WorkloadKey("Job.batch", "ns", "a")
 COMPLETE = {"type": "Complete", "status": "True"}
 GOING = {"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}}
 
@@ -57,14 +62,16 @@ def is_settled(
     keep: float | None = None,
     **worker: Any,
 ) -> bool:
-    job = item(merge_patch.apply(HUB, hub or {}), JobHead)
-    copy = item(merge_patch.apply(MIRROR, mirror or {}), MirrorHead)
+    workloads = Workloads(client_over(Wire()), [DelegatedJob(Context(frozenset({OURS})))])
+    workloads.follow(KEY.kind)
+    if is_there:
+        workloads.absorb(KEY.kind, merge_patch.apply(HUB, hub or {}))
+    copy = item(merge_patch.apply(MIRROR, mirror or {}), JobMirrorHead)
     holders = Holders()
     for name in filter(None, ("east", also_on)):
-        holders.note(name, Change(None, copy))
+        holders.note(name, KEY, Change(None, copy))
     seen = Worker(name="east", cluster="east-uid", is_up=True, **worker)
     rest: Any = None
-    jobs: Any = {Key("ns", "a"): job} if is_there else {}
     workers: Any = SimpleNamespace(views=lambda: {"east": seen})
     queues: Any = SimpleNamespace(policy=lambda _: Policy(workers=(), keep_finished=keep))
     views = Views(
@@ -73,7 +80,7 @@ def is_settled(
         claims=Claims(frozenset({OURS}), "jobferry-system"),
         clock=rest,
         hub=rest,
-        jobs=jobs,
+        workloads=workloads,
         queues=queues,
         workers=workers,
         holders=holders,
@@ -82,7 +89,7 @@ def is_settled(
         memory=rest,
         decoded=rest,
     )
-    return views.is_settled("east", copy)
+    return views.is_settled("east", KEY, copy.head)
 
 
 def test_a_mirror_that_has_ended_with_its_job_is_settled() -> None:
@@ -92,7 +99,7 @@ def test_a_mirror_that_has_ended_with_its_job_is_settled() -> None:
 
 UNSETTLED: dict[str, dict[str, Any]] = {
     "its Job is gone": {"is_there": False},
-    "its Job is not ours": {"hub": {"spec": {"managedBy": "example.com/other"}}},
+    "its Job is not ours": {"hub": {"spec": {"managedBy": "jobferry.io/other"}}},
     "its Job runs": {"hub": {"status": {"conditions": [condition("east", 2)]}}},
     "its Job is going": {"hub": GOING},
     "its Job was placed nowhere": {"hub": {"status": {"conditions": [COMPLETE]}}},

@@ -2,6 +2,7 @@ import orjson
 import pytest
 
 from jobferry.kube import errors
+from jobferry.kube.resources import JOBS
 from jobferry.kube.wire import Answer
 from jobferry.objects import Obj
 from jobferry.workers import cluster
@@ -19,7 +20,7 @@ def answer(body: Obj | list[Obj] | str) -> Answer:
 
 
 async def introduced(*answers: Answer) -> Cluster:
-    return await cluster.introduce(client_over(Wire(*answers)))
+    return await cluster.introduce(client_over(Wire(*answers)), (JOBS,))
 
 
 async def test_a_cluster_says_who_it_is() -> None:

@@ -2,6 +2,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, cast
 
+from jobferry.kinds.adapter import Context
+from jobferry.kinds.job.delegated import DelegatedJob
 from jobferry.kube.document import Trust
 from jobferry.kube.transport import HttpTransport
 from jobferry.runtime import supervise
@@ -28,6 +30,7 @@ class Rig:
     def link(self, spec: Spec, **known: Any) -> Link:
         common = Common(
             hub=client_over(self.wire, clock=self.clock),
+            kinds=[DelegatedJob(Context(frozenset()))],
             selector=lambda name: f"worker={name}",
             requests=1,
             rules=self.rules,

@@ -10,6 +10,8 @@ import orjson
 import pytest
 
 from jobferry.clock import Seconds, timeout
+from jobferry.kinds.adapter import Context
+from jobferry.kinds.job.delegated import DelegatedJob
 from jobferry.kube import errors
 from jobferry.kube.hearing import Unheard
 from jobferry.kube.resources import JOBS
@@ -114,6 +116,7 @@ class Rig:
         self.told = 0
         common = Common(
             hub=client_over(Hub(), clock=self.clock),
+            kinds=[DelegatedJob(Context(frozenset()))],
             selector=lambda name: f"worker={name}",
             requests=1,
             rules=STRICT,

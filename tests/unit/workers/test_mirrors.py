@@ -4,13 +4,13 @@ import pytest
 from jobferry.kube.cache import Change
 from jobferry.kube.items import Item, Key
 from jobferry.objects import Obj
-from jobferry.workers.mirrors import MirrorHead, says_nothing
+from jobferry.workers.mirrors import JobMirrorHead, MirrorHead, says_nothing
 
 
 def head(conditions: list[Obj], **notes: str) -> MirrorHead:
     meta = {"namespace": "ns", "name": "a-mirror", "resourceVersion": "1", "annotations": notes}
     body = {"metadata": meta, "spec": {}, "status": {"conditions": conditions, "active": 1}}
-    return msgspec.json.decode(msgspec.json.encode(body), type=MirrorHead)
+    return msgspec.json.decode(msgspec.json.encode(body), type=JobMirrorHead)
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def head(conditions: list[Obj], **notes: str) -> MirrorHead:
 def test_a_mirror_has_ended_once_it_is_complete_or_failed(
     conditions: list[Obj], ended: bool
 ) -> None:
-    assert head(conditions).status.has_ended is ended
+    assert head(conditions).has_ended is ended
 
 
 def test_a_mirror_says_whose_it_is() -> None:
@@ -42,7 +42,7 @@ def mirror(meta: Obj | None = None, *conditions: str, **status: int) -> Item[Mir
     known = {"namespace": "ns", "name": "a", "resourceVersion": "1", "generation": 1}
     body = {"metadata": known | (meta or {}), "status": {"conditions": listed, **status}}
     encoded = msgspec.json.encode(body)
-    return Item(msgspec.json.decode(encoded, type=MirrorHead), encoded)
+    return Item(msgspec.json.decode(encoded, type=JobMirrorHead), encoded)
 
 
 RUNS = mirror(active=1)

@@ -79,7 +79,8 @@ DEAF = replace(up("x"), reason="Silent", silent_since=NOW)
         ({"maxMirrors": 3}, DEAF, False, False),
         ({"namespaces": {"create": True}}, up("x"), False, False),
         ({"namespaces": {"deny": ["web"]}}, up("x"), False, True),
-        ({}, replace(up("x"), watched=frozenset({"ml"})), False, True),
+        ({}, replace(up("x"), watched={"Job.batch": frozenset({"ml"})}), False, True),
+        ({}, replace(up("x"), watched={"Job.batch": None}), False, True),
     ],
 )
 def test_a_turn_says_whether_it_is_only_silence_and_whether_others_may_go_there(
@@ -212,9 +213,12 @@ def test_only_what_should_be_seen_and_is_counts_as_watched(
     told: Told, only: list[str], linked: set[str] | None, watched: set[str] | None
 ) -> None:
     seen = None if linked is None else frozenset(linked)
+    sight = None if seen is None else {"Job.batch": seen}
 
-    told.update([worker("a", namespaces={"only": only})], {"a": replace(up(), watched=seen)})
+    told.update([worker("a", namespaces={"only": only})], {"a": replace(up(), watched=sight)})
 
-    assert told.roster.views["a"].watched == (None if watched is None else frozenset(watched))
+    assert told.roster.of_kind("Job.batch")["a"].watched == (
+        None if watched is None else frozenset(watched)
+    )
     again = told.update([worker("a", namespaces={"only": only})], {"a": up()})
-    assert again == ([] if seen is None or seen == {*only} else ["a"])
+    assert again == ([] if seen is None else ["a"])

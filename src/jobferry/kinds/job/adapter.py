@@ -7,6 +7,7 @@ from jobferry.core.going import is_going
 from jobferry.core.kind import Earned, Report, Stillness
 from jobferry.core.marks import Marks
 from jobferry.kinds.dropped import dropped_fields
+from jobferry.kinds.forwarding import Edits
 from jobferry.kinds.job import base as bases
 from jobferry.kinds.job import edits, legal, moving, status
 from jobferry.kinds.job.draft import draft
@@ -35,6 +36,10 @@ class JobKind:
     def priority_class(self, hub: Obj) -> str:
         """Name the PriorityClass of a Job's pods; empty: the one of those that name none."""
         return hub["spec"]["template"]["spec"].get("priorityClassName") or ""
+
+    def refusal(self, hub: Obj) -> str | None:
+        """Take every Job."""
+        return None
 
     def is_suspended(self, hub: Obj) -> bool:
         """Tell whether its user wants it not to run."""
@@ -83,7 +88,7 @@ class JobKind:
         """Name what a worker dropped of a mirror's spec."""
         return dropped_fields(sent, answer)
 
-    def edits(self, hub: Obj, mirror: Obj, base: Earned) -> edits.Edits:
+    def edits(self, hub: Obj, mirror: Obj, base: Earned) -> Edits:
         """Compare a hub Job with its mirror and with what was forwarded."""
         return edits.edits(hub, mirror, bases.read(base))
 

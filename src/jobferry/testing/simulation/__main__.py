@@ -19,6 +19,8 @@ _WIDTH = 200
 def main(arguments: Sequence[str] | None = None) -> int:
     """Play what is asked for; return 1 if anything broke."""
     given = _parser().parse_args(arguments)
+    if given.hashes is not None:
+        return _hashes(given.hashes)
     if given.seeds is not None:
         return _many(given.seeds, shorten=not given.whole)
     return _one(given)
@@ -31,6 +33,9 @@ def _parser() -> argparse.ArgumentParser:
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--seed", type=int, help="play one history, and tell all that happens")
     what.add_argument("--seeds", type=_seeds, metavar="A-B", help="play many, on all cores")
+    what.add_argument(
+        "--hashes", type=_seeds, metavar="A-B", help="play some; tell their hashes"
+    )
     what.add_argument("--history", type=Path, metavar="FILE", help="play one that was written")
     parser.add_argument("--whole", action="store_true", help="do not shorten what fails")
     parser.add_argument("--width", type=int, default=_WIDTH, help="of a line; 0: any")
@@ -52,9 +57,18 @@ def _one(given: argparse.Namespace) -> int:
         history = draw(given.seed)
     logging.getLogger().addHandler(logging.NullHandler())
     outcome = play(history, with_log=not given.quiet)
+    if outcome.problems and given.save is not None:
+        given.save.write_text(f"{shrink(outcome).history}\n")
     _say(*_cut(outcome.lines, given.width))
     _say("", f"hash {outcome.digest}", *map(str, outcome.problems))
     return _close(1, bool(outcome.problems))
+
+
+def _hashes(seeds: range) -> int:
+    logging.disable(logging.CRITICAL)
+    for seed in seeds:
+        _say(f"{seed} {play(draw(seed)).digest}")
+    return 0
 
 
 def _many(seeds: range, *, shorten: bool) -> int:

@@ -298,6 +298,10 @@ async def _quota(world: World, worker: str, namespace: str, seconds: Seconds) ->
 @FAULTS.add("vanish", 0.7, _there)
 async def _vanish(world: World, worker: str, namespace: str, seconds: Seconds) -> None:
     """Delete a namespace on a worker, with all that is in it, and make it again later."""
+    # Pods that are deleted count as failed, on any cluster.
+    for mirror in truth.mirrors(world):
+        if (mirror.on, mirror.marks.namespace) == (worker, namespace):
+            world.tampered.add((namespace, mirror.marks.name))
     async with world.client(worker) as client:
         await client.delete(NAMESPACES, namespace)
         await world.lasting(seconds)

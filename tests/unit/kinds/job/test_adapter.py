@@ -3,7 +3,7 @@ from datetime import timedelta
 
 import pytest
 
-from jobferry.core.kind import Kind, Report, Stillness
+from jobferry.core.kind import Report, Stillness
 from jobferry.core.marks import Marks, Standing
 from jobferry.kinds.job import base as bases
 from jobferry.kinds.job.adapter import JOB
@@ -98,9 +98,7 @@ def test_any_other_mirror_waits_for_nothing(status: Obj) -> None:
 
 
 def test_a_job_is_a_workload_kind() -> None:
-    kind: Kind = JOB
-
-    assert (kind.name, str(kind.resource), kind.carries_record) == (
+    assert (JOB.name, str(JOB.resource), JOB.carries_record) == (
         "Job.batch",
         "jobs.batch",
         True,

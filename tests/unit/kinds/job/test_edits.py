@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jobferry.core import marks
+from jobferry.kinds.forwarding import NOTHING, Edits
 from jobferry.kinds.job.base import Base
 from jobferry.kinds.job.draft import draft
-from jobferry.kinds.job.edits import NOTHING, Edits, edits, note, resume
+from jobferry.kinds.job.edits import edits, note, resume
 from jobferry.objects import Obj, merge_patch
 from tests.unit.kinds.job.jobs import ELASTIC, INDEXED, NOW, at, condition, hub_job
 

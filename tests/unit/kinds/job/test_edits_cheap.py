@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from jobferry.kinds.forwarding import NOTHING
 from jobferry.kinds.job.base import Base
-from jobferry.kinds.job.edits import NOTHING, edits
+from jobferry.kinds.job.edits import edits
 from jobferry.objects import Obj, merge_patch
 from tests.unit.kinds.job.jobs import hub_job
 from tests.unit.kinds.job.test_edits import BASE, mirror_of

@@ -7,137 +7,24 @@ The flags of `jobferry run` and docs/settings.md are made from the same fields.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
-from math import inf
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 import yaml
 
 from jobferry.clock import Seconds
 from jobferry.errors import BadInput
+from jobferry.settings import readers
+from jobferry.settings.readers import Address, Given, Reader
 
 T = TypeVar("T")
 Group = TypeVar("Group", bound="Settings | Namespaces | Lease | Log")
 
-Given = str | list[str]
-"""What a person wrote; only a file can hold a list."""
-
 _NOTHING: Mapping[str, str] = MappingProxyType({})
-
-
-# How to read them
-
-_DNS_NAME = r"[a-z0-9]([-.a-z0-9]{0,61}[a-z0-9])?"
-# What Kubernetes takes for a managedBy: a domain, a slash and a path. Commas are ours.
-_MANAGER = rf"(?=.{{1,63}}$){_DNS_NAME}/[A-Za-z0-9/_.~%!$&'()*+;=:-]+"
-_MANAGED = "such as example.com/name, of at most 63 characters"
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """Where to listen."""
-
-    host: str
-    """Empty: on every interface."""
-
-    port: int
-
-    def __str__(self) -> str:
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
-
-
-@dataclass(frozen=True, slots=True)
-class Reader(Generic[T]):
-    """How a value is read from what a person wrote."""
-
-    sign: str
-    """Stands for the value where a flag is explained."""
-
-    takes: str
-    """What it reads, in the words of an error message."""
-
-    read: Callable[[Given], T]
-    """Raises `ValueError` or `TypeError` for anything else."""
-
-
-def _text(given: Given) -> str:
-    if not isinstance(given, str):
-        raise TypeError
-    return given
-
-
-def _counting(given: Given) -> int:
-    if (value := int(_text(given))) < 1:
-        raise ValueError
-    return value
-
-
-def _positive(given: Given) -> Seconds:
-    if not 0 < (value := float(_text(given))) < inf:
-        raise ValueError
-    return value
-
-
-def _address(given: Given) -> Address | None:
-    host, colon, port = (text := _text(given)).rpartition(":")
-    bare = host.removeprefix("[").removesuffix("]")
-    is_clear = bool(colon) and (":" in bare) == (host != bare)
-    if text and not (is_clear and re.fullmatch("[0-9]{1,5}", port) and int(port) < 2**16):
-        raise ValueError
-    return Address(bare, int(port)) if text else None
-
-
-def _folder(given: Given) -> Path | None:
-    if (text := _text(given)) and not text.startswith("/"):
-        raise ValueError
-    return Path(text) if text else None
-
-
-def _like(pattern: str) -> Callable[[Given], str]:
-    def read(given: Given) -> str:
-        if not re.fullmatch(pattern, text := _text(given)):
-            raise ValueError
-        return text
-
-    return read
-
-
-def _all_like(pattern: str) -> Callable[[Given], tuple[str, ...]]:
-    def read(given: Given) -> tuple[str, ...]:
-        parts = given if isinstance(given, list) else given.split(",")
-        return tuple(dict.fromkeys(_like(pattern)(part) for part in parts if part))
-
-    return read
-
-
-def _managers(given: Given) -> tuple[str, ...]:
-    if not (found := _all_like(_MANAGER)(given)):
-        raise ValueError
-    return found
-
-
-def _one_of(*words: str) -> Reader[str]:
-    return Reader("|".join(words), f"one of {', '.join(words)}", _like("|".join(words)))
-
-
-_SECONDS = Reader("SECONDS", "a number of seconds above 0", _positive)
-_NUMBER = Reader("N", "a whole number from 1 up", _counting)
-_ADDRESS = Reader("HOST:PORT", "an address such as 127.0.0.1:8080 or :8080", _address)
-_FOLDER = Reader("FOLDER", "an absolute path", _folder)
-_COMMANDS = Reader("COMMAND[,...]", "command lines", _all_like(".+"))
-_NAMESPACES = Reader(
-    "NAME[,NAME...]",
-    "names of namespaces, in which * stands for any text",
-    _all_like("[-a-z0-9*]+"),
-)
-_OBJECT = Reader("NAME", "the name of an object", _like(_DNS_NAME))
-_OBJECT_OR_NONE = Reader("NAME", "the name of an object or nothing", _like(f"|{_DNS_NAME}"))
-_MANAGERS = Reader("NAME[,NAME...]", f"names {_MANAGED}", _managers)
-_DISPATCHER = Reader("NAME", f"a name {_MANAGED}", _like(f"|{_DNS_NAME}|{_MANAGER}"))
 
 
 # What there is to set
@@ -154,11 +41,11 @@ class Namespaces:
 
     allow: tuple[str, ...] = setting(
         (),
-        _NAMESPACES,
+        readers.NAMESPACES,
         "Those that may. If empty, all but kube-*, jobferry-system and the namespace of the Lease.",
     )
     deny: tuple[str, ...] = setting(
-        (), _NAMESPACES, "Those that may not, though they are allowed."
+        (), readers.NAMESPACES, "Those that may not, though they are allowed."
     )
 
 
@@ -167,23 +54,25 @@ class Lease:
     """Of several copies of a dispatcher one works, and the others wait: this is how they agree."""
 
     namespace: str = setting(
-        "jobferry-system", _OBJECT, "The namespace of the Lease on the hub."
+        "jobferry-system", readers.OBJECT, "The namespace of the Lease on the hub."
     )
     name: str = setting(
         "",
-        _OBJECT_OR_NONE,
+        readers.OBJECT_OR_NONE,
         "The name of the Lease. If empty, it is made from the dispatcher's.",
     )
     duration: int = setting(
-        15, _NUMBER, "How long the others wait, in seconds, for the one that is silent."
+        15, readers.NUMBER, "How long the others wait, in seconds, for the one that is silent."
     )
     deadline: Seconds = setting(
         10.0,
-        _SECONDS,
+        readers.SECONDS,
         "One that could not renew the Lease for so many seconds stops. Must be less than the duration.",
     )
     retry: Seconds = setting(
-        2.0, _SECONDS, "The Lease is renewed every so many seconds: at most half the deadline."
+        2.0,
+        readers.SECONDS,
+        "The Lease is renewed every so many seconds: at most half the deadline.",
     )
 
 
@@ -191,9 +80,13 @@ class Lease:
 class Log:
     """What is written to standard error while it runs."""
 
-    format: str = setting("text", _one_of("text", "json"), "Lines for people or for machines.")
+    format: str = setting(
+        "text", readers.one_of("text", "json"), "Lines for people or for machines."
+    )
     level: str = setting(
-        "info", _one_of("debug", "info", "warning", "error"), "The least that is worth a line."
+        "info",
+        readers.one_of("debug", "info", "warning", "error"),
+        "The least that is worth a line.",
     )
 
 
@@ -203,39 +96,58 @@ class Settings:
 
     managed_by: tuple[str, ...] = setting(
         ("jobferry.io/dispatcher",),
-        _MANAGERS,
+        readers.MANAGERS,
         "The values of a workload's managedBy by which it is delegated to this dispatcher.",
     )
     dispatcher: str = setting(
         "",
-        _DISPATCHER,
+        readers.DISPATCHER,
         "Its name, by which it knows its own mirrors from those of other dispatchers of the hub; never"
         " change it while there are any. If empty, the first of managedBy.",
     )
+    kinds: tuple[str, ...] = setting(
+        (),
+        readers.KINDS,
+        "The kinds of workloads that it brings to workers, as in Job or JobSet.jobset.x-k8s.io; `jobferry kinds` lists those"
+        " that it knows. If empty, Jobs and all others that take its managedBy, where their CRDs are on the hub.",
+    )
+    claim_multikueue: bool = setting(
+        False,
+        readers.SWITCH,
+        "Also claim kueue.x-k8s.io/multikueue, for kinds that take no other managedBy than that and their operator's own"
+        " (TrainJob, RayJob, RayCluster and Kubeflow's v1 kinds). It is refused on a hub where Kueue's MultiKueue runs.",
+    )
+    custom_kinds: tuple[Any, ...] = setting(
+        (),
+        readers.TABLE,
+        "Kinds that it does not know by itself: docs/kinds.md says what is in such a table.",
+    )
     worker_lost_after: Seconds = setting(
         900.0,
-        _SECONDS,
+        readers.SECONDS,
         "How long a Worker must be out of reach, in seconds, before its work is placed again elsewhere."
         " A Queue may say otherwise for its workloads.",
     )
     requests_in_flight: int = setting(
-        8, _NUMBER, "How many requests one cluster is sent at a time, watches apart."
+        8, readers.NUMBER, "How many requests one cluster is sent at a time, watches apart."
     )
-    passes: int = setting(64, _NUMBER, "How many workloads are worked on at a time.")
+    passes: int = setting(64, readers.NUMBER, "How many workloads are worked on at a time.")
     placed_events: str = setting(
-        "moves", _one_of("moves", "all"), "Which placements an Event tells of: moves, or all."
+        "moves",
+        readers.one_of("moves", "all"),
+        "Which placements an Event tells of: moves, or all.",
     )
     listen: Address | None = setting(
-        None, _ADDRESS, "Where metrics and health are served. If empty, nowhere."
+        None, readers.ADDRESS, "Where metrics and health are served. If empty, nowhere."
     )
     kubeconfig_folder: Path | None = setting(
         None,
-        _FOLDER,
+        readers.FOLDER,
         "The folder in which the kubeconfig file of a Worker must be. If empty, such files are refused.",
     )
     exec_plugins: tuple[str, ...] = setting(
         (),
-        _COMMANDS,
+        readers.COMMANDS,
         "The exec plugins that the kubeconfig of a Worker may run: whole command lines, with their variables"
         " before the program, as in AWS_PROFILE=ci aws eks get-token --cluster-name *. A * stands for a name. If empty, none.",
     )
@@ -289,6 +201,8 @@ class Setting:
     @property
     def shown_default(self) -> str:
         """The default as a person would write it; empty if there is none."""
+        if isinstance(self.default, bool):
+            return str(self.default).lower()
         if isinstance(self.default, tuple):
             return ",".join(self.default)
         if isinstance(self.default, float):
@@ -340,7 +254,7 @@ def load(
 def _read(each: Setting, word: _Word) -> object:
     try:
         return each.reader.read(word.given)
-    except (TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, yaml.YAMLError):
         what = repr(word.given) if isinstance(word.given, str) else "something nested"
         raise BadInput(f"{word.place}: expected {each.reader.takes}, found {what}") from None
 

@@ -1,0 +1,178 @@
+"""What changed on a workload that is a row of a table since its mirror was made, or on the mirror.
+
+A row names what of the spec may change later. The rest is one value: that it changed is said, and not forwarded.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from jobferry.kinds import forwarding
+from jobferry.kinds.forwarding import NOTHING, Edits, Fields
+from jobferry.kinds.paths import Path, found, without
+from jobferry.kinds.table import SPEC, Row
+from jobferry.objects import Obj
+
+BY_NAME = "=*"
+"""At the end of a step: the entries of a list, each by the member of that name."""
+
+
+class Forwarding:
+    """What of one workload is forwarded, and when."""
+
+    def __init__(self, row: Row, hub: Obj) -> None:
+        self._row = row
+        grows = () if row.elastic and found(hub, row.elastic) else row.grows
+        self._always = (*row.forwards, *grows)
+        self._patterns = (*self._always, *row.forwards_stopped)
+
+    def fields(self, obj: Obj) -> Fields:
+        """Return what may be edited and forwarded of a draft, or of a mirror; of the rest of the spec, one value."""
+        rest: Any = obj
+        fields: Fields = {}
+        for pattern in self._patterns:
+            named = dict(_matches(obj, pattern))
+            fields |= named
+            for path in named:
+                rest = _without(rest, path)
+        if self._row.suspend:
+            fields[self._row.suspend] = bool(found(obj, self._row.suspend))
+            rest = without(rest, self._row.suspend)
+        travelling = {"metadata": forwarding.metadata(obj)}
+        return {**dict(forwarding.leaves((), travelling)), **fields, SPEC: rest.get("spec")}
+
+    def edits(self, hub: Obj, draft: Obj, mirror: Obj) -> Edits:
+        """Compare a workload with its mirror and with what was forwarded; `draft` is what the mirror would be now."""
+        if forwarding.is_untouched(hub, mirror):
+            return NOTHING
+        now, there = self.fields(draft), self.fields(mirror)
+        noted = forwarding.forwarded(mirror)
+        if noted is None:
+            # Somebody removed the note. What is different may be anybody's doing, so nothing is forwarded.
+            traces = forwarding.traces(now)
+            patch = forwarding.merge(mirror, {}, forwarding.notes(hub, traces))
+            return Edits(patch, drift=tuple(self._drift(now, there, traces, ())))
+        edited = self._edited(hub, mirror, now, noted)
+        refused = {path: why for path in edited if (why := self._refusal(path, now, mirror))}
+        sent = {path: now.get(path) for path in edited if path not in refused}
+        return Edits(
+            patch=self._patch(hub, mirror, sent, noted, is_whole=not refused) if sent else None,
+            refusals=tuple(
+                f"{forwarding.pointer(path)}: {why}" for path, why in refused.items()
+            ),
+            drift=tuple(self._drift(now, there, noted, edited)),
+        )
+
+    def _edited(self, hub: Obj, mirror: Obj, now: Fields, noted: Fields) -> list[Path]:
+        traces = forwarding.traces(now)
+        is_edited = forwarding.is_edited(hub, mirror)
+        return [
+            path
+            for path in sorted(traces.keys() | noted.keys())
+            if traces.get(path) != noted.get(path) and (is_edited or path[0] == "metadata")
+        ]
+
+    def _refusal(self, path: Path, now: Fields, mirror: Obj) -> str | None:
+        """Say why an edit cannot be forwarded, if it cannot."""
+        if path == SPEC:
+            named = ", ".join(".".join(each) for each in self._forwarded())
+            return (
+                f"of its spec only {named} can be forwarded"
+                if named
+                else "nothing of it can be forwarded"
+            )
+        if not any(_fits(path, each) for each in self._row.forwards_stopped):
+            return None
+        suspend = self._row.suspend
+        is_stopped = suspend is None or found(mirror, suspend) or now.get(suspend)
+        return None if is_stopped else "the mirror is not suspended"
+
+    def _forwarded(self) -> Iterable[Path]:
+        return (*((self._row.suspend,) if self._row.suspend else ()), *self._patterns)
+
+    def _patch(
+        self, hub: Obj, mirror: Obj, sent: Fields, noted: Fields, *, is_whole: bool
+    ) -> Obj:
+        kept = {path: each for path, each in noted.items() if path not in sent}
+        traces = forwarding.traces(
+            {path: each for path, each in sent.items() if each is not None}
+        )
+        notes = forwarding.notes(hub, kept | traces, is_whole=is_whole)
+        return forwarding.merge(mirror, _whole(mirror, sent), notes)
+
+    def _drift(
+        self, now: Fields, there: Fields, noted: Fields, edited: Iterable[Path]
+    ) -> Iterator[str]:
+        """Yield what somebody changed on the mirror; what was added there is no drift, nor is the rest of the spec."""
+        stopped = self._row.forwards_stopped
+        paths = {
+            path
+            for path in noted.keys() - set(edited) - {SPEC}
+            if not any(_fits(path, each) for each in stopped)
+        }
+        return forwarding.drift(now, there, noted, paths)
+
+
+# Entries of lists, by their names
+
+
+def _matches(value: Any, pattern: Path, before: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Yield what is found where a pattern says, by its own path, in which entries of lists have names."""
+    if not pattern:
+        if value is not None:
+            yield before, value
+        return
+    step, rest = pattern[0], pattern[1:]
+    if step.endswith(BY_NAME):
+        key = step.removesuffix(BY_NAME)
+        for entry in value if isinstance(value, list) else ():
+            if isinstance(entry, dict) and isinstance(name := entry.get(key), str):
+                yield from _matches(entry, rest, (*before, f"{key}={name}"))
+    elif isinstance(value, dict):
+        yield from _matches(value.get(step), rest, (*before, step))
+
+
+def _fits(path: Path, pattern: Path) -> bool:
+    return len(path) == len(pattern) and all(
+        step.startswith(wanted[:-1]) if wanted.endswith(BY_NAME) else step == wanted
+        for step, wanted in zip(path, pattern, strict=True)
+    )
+
+
+def _without(value: Any, path: Path) -> Any:
+    return _set(value, path, None)
+
+
+def _whole(mirror: Obj, sent: Fields) -> Fields:
+    """Return what is sent with lists as wholes: a merge patch cannot change one entry of a list."""
+    whole: Fields = {}
+    for path, value in sent.items():
+        place = next((n for n, step in enumerate(path) if "=" in step), None)
+        if place is None or path[0] == "metadata":
+            whole[path] = value
+            continue
+        at, below = path[:place], path[place:]
+        listed = whole.get(at, found(mirror, at) or [])
+        whole[at] = _set(listed, below, value)
+    return whole
+
+
+def _set(value: Any, path: Path, new: Any) -> Any:
+    """Return a value with what is at a path replaced, or dropped if it becomes None; the rest is shared."""
+    if not path:
+        return new
+    step, rest = path[0], path[1:]
+    if isinstance(value, list):
+        key, _, name = step.partition("=")
+        return [
+            _set(each, rest, new) if isinstance(each, dict) and each.get(key) == name else each
+            for each in value
+        ]
+    kept = dict(value) if isinstance(value, dict) else {}
+    if rest and new is None and step not in kept:
+        return kept
+    kept[step] = _set(kept.get(step), rest, new)
+    return (
+        kept
+        if kept[step] is not None
+        else {key: each for key, each in kept.items() if key != step}
+    )

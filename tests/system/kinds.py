@@ -1,0 +1,217 @@
+"""Workloads of other kinds than Jobs in a lab: their CRDs, the rights on them, and somebody who plays their operators."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+
+from jobferry.core import placement_object
+from jobferry.core.placement_object import RESOURCE as PLACEMENTS
+from jobferry.dispatch import manifests
+from jobferry.kinds.adapter import Adapter
+from jobferry.kube import errors
+from jobferry.kube.calls import Scope
+from jobferry.kube.client import Client
+from jobferry.kube.resources import CRDS
+from jobferry.objects import Obj, merge_patch
+from jobferry.objects.resource import Resource
+from tests.system.fleet import IS_REAL, RESOURCES
+from tests.system.jobs import Holds, holds, is_there
+from tests.system.lab import Lab
+from tests.system.world import named, until_none, until_one
+from tests.workloads import crds
+from tests.workloads.examples import ADAPTERS, EXAMPLES
+
+ALL_CRDS = Scope(resource=CRDS, is_metadata=True)
+
+JOB_SET = "JobSet.jobset.x-k8s.io"
+SIMULATION = "Simulation.example.com"
+"""One that comes with Jobferry, and one that is declared in the settings: docs/kinds.md has both."""
+
+TTL_ROLE = "jobferry-dispatcher-ttl"
+
+STOPPED: dict[str, Obj] = {
+    JOB_SET: {
+        "conditions": [
+            {
+                "type": "Suspended",
+                "status": "True",
+                "reason": "SuspendedJobs",
+                "message": "jobset is suspended",
+                "lastTransitionTime": "2026-11-17T11:33:00Z",
+            }
+        ]
+    },
+    SIMULATION: {"phase": "Paused", "conditions": []},
+}
+"""What the status of a mirror says that was told to stop, and has."""
+
+
+def definition(kind: str) -> Obj:
+    """Return the CRD of a kind: the real one, where there are real clusters."""
+    wanted = str(ADAPTERS[kind].resource)
+    every = crds.real() if IS_REAL else crds.smallest()
+    return next(each for each in every if each["metadata"]["name"] == wanted)
+
+
+async def define(client: Client, kind: str) -> None:
+    """Install the CRD of a kind, and wait until it is established."""
+    crd = definition(kind)
+    with suppress(errors.AlreadyExists):
+        await client.create(CRDS, crd)
+    await until_one(client, named(CRDS, crd["metadata"]["name"]), holds("Established"))
+
+
+async def undefine(client: Client, *kinds: str) -> None:
+    """Remove the CRDs of kinds, and with them all of their objects."""
+    there = {each["metadata"]["name"] for each in (await client.list(ALL_CRDS)).items}
+    names = [name for kind in kinds if (name := str(ADAPTERS[kind].resource)) in there]
+    for name in names:
+        await client.delete(CRDS, name)
+    for name in names:
+        await until_none(client, named(CRDS, name))
+
+
+@asynccontextmanager
+async def rights(lab: Lab, *kinds: str) -> AsyncIterator[None]:
+    """Give the dispatcher what `jobferry manifests --kinds` says, on the hub and on workers, during the block."""
+    resources = [ADAPTERS[kind].resource for kind in kinds]
+    given = [(lab.world.hub, each) for each in _added("hub", resources)]
+    for worker in lab.world.workers.values():
+        given += [(worker, each) for each in _added("worker", resources)]
+    async with _applied(given):
+        yield
+
+
+@asynccontextmanager
+async def rights_to_delete(lab: Lab, kind: str) -> AsyncIterator[None]:
+    """Give the dispatcher the role on the hub by which it may delete what has ended, during the block."""
+    resource = ADAPTERS[kind].resource
+    every = manifests.objects("hub", (), [resource], [resource])
+    role = next(each for each in every if each["metadata"]["name"] == TTL_ROLE)
+    binding = next(each for each in every if each["kind"] == "ClusterRoleBinding")
+    bound = {**binding["roleRef"], "name": TTL_ROLE}
+    given = {**binding, "metadata": {"name": TTL_ROLE}, "roleRef": bound}
+    hub = lab.world.hub
+    async with _applied([(hub, role), (hub, given)]):
+        yield
+
+
+@asynccontextmanager
+async def _applied(objects: list[tuple[Client, Obj]]) -> AsyncIterator[None]:
+    for client, obj in objects:
+        await client.create(RESOURCES[obj["kind"]], obj)
+    try:
+        yield
+    finally:
+        for client, obj in reversed(objects):
+            await client.delete(RESOURCES[obj["kind"]], obj["metadata"]["name"])
+
+
+def _added(name: str, resources: list[Resource]) -> list[Obj]:
+    """Return what is printed for further kinds, besides what every cluster of the fleet has."""
+    known = {(each["kind"], each["metadata"]["name"]) for each in manifests.objects(name)}
+    every = manifests.objects(name, (), resources)
+    return [each for each in every if (each["kind"], each["metadata"]["name"]) not in known]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One workload in a lab."""
+
+    lab: Lab
+    kind: str
+    obj: Obj
+
+    @property
+    def adapter(self) -> Adapter:
+        """What is known of its kind."""
+        return ADAPTERS[self.kind]
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return str(self.obj["metadata"]["name"])
+
+    def scope(self) -> Scope:
+        """Mean the workload, or its mirror."""
+        return named(self.adapter.resource, self.name, self.lab.world.namespace)
+
+    async def submit(self) -> Obj:
+        """Create it on the hub."""
+        world = self.lab.world
+        return await world.hub.create(
+            self.adapter.resource, self.obj, namespace=world.namespace
+        )
+
+    async def until(self, holds: Holds) -> Obj:
+        """Wait until it is as wanted on the hub."""
+        return await until_one(self.lab.world.hub, self.scope(), holds)
+
+    async def on(self, worker: str, holds: Holds = is_there) -> Obj:
+        """Wait until its mirror on a worker is as wanted."""
+        return await until_one(self.lab.world.workers[worker], self.scope(), holds)
+
+    async def gone_from(self, worker: str) -> None:
+        """Wait until a worker has no mirror of it."""
+        await until_none(self.lab.world.workers[worker], self.scope())
+
+    async def edit(self, patch: Obj) -> Obj:
+        """Patch it on the hub."""
+        world = self.lab.world
+        return await world.hub.patch(
+            self.adapter.resource, self.name, patch, namespace=world.namespace
+        )
+
+    async def delete(self) -> None:
+        """Delete it on the hub."""
+        world = self.lab.world
+        await world.hub.delete(self.adapter.resource, self.name, world.namespace)
+
+    async def play(self, worker: str, status: Obj) -> None:
+        """Say on a worker, as its operator there would, how its mirror fares."""
+        client, namespace = self.lab.world.workers[worker], self.lab.world.namespace
+        mirror = await self.on(worker)
+        whole = {**dict.fromkeys(mirror.get("status") or {}), **status}
+        await client.patch(
+            self.adapter.resource,
+            self.name,
+            {"status": whole},
+            namespace=namespace,
+            subresource="status",
+        )
+
+    async def record(self, *, attempt: int = 1) -> Obj:
+        """Wait for the Placement of an attempt."""
+        hub = await self.until(is_there)
+        scope = named(PLACEMENTS, hub["metadata"]["uid"], self.lab.world.namespace)
+
+        def counts(record: Obj) -> bool:
+            placed = placement_object.read(hub, record)
+            return placed is not None and placed.attempt >= attempt
+
+        return await until_one(self.lab.world.hub, scope, counts)
+
+    async def where(self, *, attempt: int = 1) -> str:
+        """Wait for a placement; return the worker."""
+        record = await self.record(attempt=attempt)
+        return str(record["spec"]["shards"][0]["worker"])
+
+    def shows(self, members: Obj) -> Holds:
+        """Hold if a status has these members."""
+        return lambda obj: all(
+            (obj.get("status") or {}).get(name) == value for name, value in members.items()
+        )
+
+    def ended(self, how: str | None = "Complete") -> Holds:
+        """Hold if it has ended so."""
+        return lambda obj: self.adapter.finish(obj) == how
+
+
+def trial(
+    lab: Lab, kind: str, *, queue: str | None = None, changes: Obj | None = None
+) -> Trial:
+    """Return the example of a kind from docs/kinds.md, with changes to its spec."""
+    obj: Obj = merge_patch.apply(EXAMPLES[kind], {"spec": changes or {}})
+    if queue:
+        obj = merge_patch.apply(obj, {"metadata": {"labels": {"jobferry.io/queue": queue}}})
+    return Trial(lab, kind, obj)

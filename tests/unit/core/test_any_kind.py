@@ -1,0 +1,360 @@
+"""The core decides about workloads of any kind: here of one that has nothing in common with Jobs."""
+
+import ast
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jobferry import core
+from jobferry.core import placement_object, records
+from jobferry.core.decide import decide
+from jobferry.core.placement import Placement, Shard
+from jobferry.core.steps import (
+    CreateMirror,
+    DeleteMirror,
+    EditMirror,
+    Into,
+    Notice,
+    ReadHub,
+    ReadMirror,
+    Record,
+    Rest,
+    Store,
+    WriteStatus,
+)
+from jobferry.core.view import Worker
+from jobferry.objects.quantities import parse
+from tests.unit.core.toys import TOY, toy
+from tests.unit.core.worlds import World, lost, recorded, up
+
+DRAINED = [up("east", moves_away=True, refuses="drained"), up("west")]
+
+
+def toys(**facts: Any) -> World:
+    return World(**{"hub": toy(), "kind": TOY, **facts})
+
+
+def running(
+    worker: str = "east", *, workers: list[Worker] | None = None, **facts: Any
+) -> World:
+    """A toy that has had two turns on a worker."""
+    world = toys(**facts)
+    world.place(worker)
+    world.mirror(worker, phase="Running", turns=2)
+    step = world.next()
+    assert isinstance(step, WriteStatus)
+    world.write(step.patch)
+    world.workers = workers or world.workers
+    return world
+
+
+def test_a_toy_goes_its_whole_way() -> None:
+    world = toys()
+    first = world.next()
+    assert isinstance(first, Record)
+    assert first.into is Into.NEW
+    world.keep(first)
+
+    made = world.next()
+    assert isinstance(made, CreateMirror)
+    assert made.obj["plan"] == {"size": 3, "after": 0}
+    world.mirrors[made.worker] = made.obj
+    assert world.settle() == Rest("runs on east")
+
+    world.mirrors["east"]["status"] = {"phase": "Done", "turns": 4}
+    last = world.next()
+    assert isinstance(last, WriteStatus)
+    assert last.end == "Done"
+    world.write(last.patch)
+    assert world.settle() == Rest("finished")
+
+
+def test_its_edits_are_forwarded() -> None:
+    world = running()
+    world.write({"plan": {"size": 5}})
+
+    step = world.settle()
+
+    assert isinstance(step, EditMirror)
+    assert step.patch == {"plan": {"size": 5, "after": 0}}
+
+
+def test_one_that_is_to_wait_is_not_placed() -> None:
+    assert toys(hub=toy(hold=True)).settle() == Rest("suspended before it was placed")
+
+
+def test_one_that_can_run_nowhere_is_not_placed_and_says_why() -> None:
+    why = "it is too large for any cluster"
+
+    assert toys(hub=toy(size=100)).settle() == Rest(why, notices=(Notice("NotSupported", why),))
+
+
+def test_it_needs_what_its_kind_says() -> None:
+    small, large = (
+        up(name, capacity={"cpu": parse(cpu)}) for name, cpu in (("east", "2"), ("west", "3"))
+    )
+
+    assert recorded(toys(workers=[small, large])) == ("west", 1)
+
+
+def test_one_that_nobody_takes_fails_as_its_kind_does() -> None:
+    world = toys(workers=[up("east", refuses="full")], policy={"give_up_after": 60.0})
+
+    world.settle()
+
+    assert world.hub is not None
+    assert world.hub["status"]["phase"] == "Broken"
+    assert world.hub["status"]["why"].startswith("NoWorker: ")
+
+
+def test_one_whose_worker_is_lost_moves_with_what_it_earned() -> None:
+    world = running(workers=[lost("east", minutes=20), up("west")])
+
+    step = world.next()
+
+    assert isinstance(step, Record)
+    assert step.into is Into.OBJECT
+    assert step.placement == Placement("uid-1", 2, (Shard("west", "west-uid", '{"turns":2}'),))
+    world.keep(step)
+    made = world.next()
+    assert isinstance(made, CreateMirror)
+    assert made.obj["plan"]["after"] == 2
+
+
+def test_one_with_nothing_left_to_do_ends_instead() -> None:
+    world = running(hub=toy(turns=2), workers=[lost("east", minutes=20), up("west")])
+
+    step = world.next()
+
+    assert isinstance(step, WriteStatus)
+    assert step.end == "Done"
+
+
+def test_one_whose_record_was_lost_is_found_again() -> None:
+    world = running()
+    world.mirrors["east"]["plan"]["after"] = 7
+    world.mirrors["east"]["metadata"]["labels"]["jobferry.io/attempt"] = "2"
+    world.record = None
+
+    step = world.next()
+
+    assert isinstance(step, Record)
+    assert step.into is Into.NEW
+    assert step.placement.attempt == 2
+    assert step.placement.shards[0].base == '{"turns":7}'
+
+
+class TestLeaving:
+    """Toys cannot be stopped: their mirrors are deleted."""
+
+    def test_it_is_noted_and_deleted_and_placed_elsewhere_once_it_is_gone(self) -> None:
+        world = running(workers=DRAINED)
+        note = world.next()
+        assert isinstance(note, Store)
+        world.keep(note)
+        assert world.record is not None
+        assert world.record["spec"]["shards"][0]["leaving"] == "Drained"
+        assert world.record["spec"]["attempt"] == 1
+
+        delete = world.next()
+        assert isinstance(delete, DeleteMirror)
+        assert delete.waits
+        world.let_go(finalizers=["toys.example.com/tidy", "foregroundDeletion"])
+        rest = world.next()
+        assert isinstance(rest, Rest)
+        assert rest.why == "leaves east: waits until it is gone"
+        held = "because of toys.example.com/tidy, what it made"
+        assert rest.notices[0].message.endswith(held)
+
+        del world.mirrors["east"]
+        step = world.next()
+        assert isinstance(step, Record)
+        assert step.why == "worker east gives its work away"
+        assert step.placement == Placement(
+            "uid-1", 2, (Shard("west", "west-uid", '{"turns":2}'),)
+        )
+        world.keep(step)
+        assert world.settle() == Rest("runs on west")
+
+    def test_its_next_place_is_kept_for_it_meanwhile(self) -> None:
+        world = running(workers=DRAINED)
+        step = world.next()
+        assert isinstance(step, Store)
+        world.keep(step)
+        world.let_go()
+
+        step = decide(world.view(), TOY)
+
+        assert isinstance(step, Rest)
+        assert step.wants is not None
+        assert step.wants.workers == ("west",)
+
+    def test_nothing_is_deleted_before_there_is_room_elsewhere(self) -> None:
+        full = up("west", max_load=0)
+
+        assert running(workers=[DRAINED[0], full]).settle() == Rest("runs on east")
+
+    def test_nor_on_the_word_of_a_cache(self) -> None:
+        world = running(workers=DRAINED)
+        world.is_live = False
+
+        assert world.next() == ReadHub()
+
+    def test_a_drain_that_is_called_off_lets_it_stay(self) -> None:
+        world = running(workers=DRAINED)
+        step = world.next()
+        assert isinstance(step, Store)
+        world.keep(step)
+        world.workers = [up("east"), up("west")]
+
+        step = world.next()
+
+        assert isinstance(step, Store)
+        world.keep(step)
+        assert world.settle() == Rest("runs on east")
+        assert world.record is not None
+        assert "leaving" not in world.record["spec"]["shards"][0]
+
+    def test_one_called_off_too_late_is_placed_again_and_not_taken_for_lost(self) -> None:
+        world = running(workers=DRAINED, policy={"fails_deleted": True})
+        step = world.next()
+        assert isinstance(step, Store)
+        world.keep(step)
+        del world.mirrors["east"]
+        world.workers = [up("east"), up("west")]
+
+        assert recorded(world)[1] == 2
+
+    def test_that_it_is_gone_is_not_believed_of_a_cache(self) -> None:
+        world = running(workers=DRAINED)
+        step = world.next()
+        assert isinstance(step, Store)
+        world.keep(step)
+        del world.mirrors["east"]
+        world.seen = set()
+
+        assert isinstance(world.next(), ReadMirror)
+
+    def test_one_that_does_not_start_is_tried_elsewhere(self) -> None:
+        moves = {"moves_unstarted": True, "start_within": 60.0}
+        world = toys(policy=moves)
+        world.place()
+        world.mirror(queued="2026-01-02T11:00:00Z")
+        step = world.settle()
+        assert isinstance(step, DeleteMirror)
+        del world.mirrors[step.worker]
+
+        move = world.next()
+
+        assert isinstance(move, Record)
+        assert move.placement.shards[0].worker == "west"
+        assert move.why == "nothing of it ran on worker east"
+
+    def test_one_that_others_deleted_is_not_taken_for_one_that_leaves(self) -> None:
+        world = running(policy={"fails_deleted": True})
+        del world.mirrors["east"]
+
+        step = world.next()
+
+        assert isinstance(step, WriteStatus)
+        assert step.end == "Broken"
+
+
+class TestWorkersThatLackAKind:
+    def test_one_is_no_candidate_and_says_why(self) -> None:
+        lacking = up("east", kinds=frozenset({"Job.batch"}))
+
+        assert recorded(toys(workers=[lacking, up("west", kinds=frozenset({TOY.name}))])) == (
+            "west",
+            1,
+        )
+        assert toys(workers=[lacking]).settle() == Rest(
+            "no worker can take it: east: does not serve Toy.toys.example.com",
+            notices=(
+                Notice(
+                    "NoWorker",
+                    "No worker can take it: east: does not serve Toy.toys.example.com",
+                ),
+            ),
+        )
+
+    def test_where_nobody_knows_it_is_tried(self) -> None:
+        assert recorded(toys(workers=[up("east")])) == ("east", 1)
+
+    def test_jobs_go_there_all_the_same(self) -> None:
+        lacking = up("east", kinds=frozenset({"Job.batch"}))
+
+        assert recorded(World(workers=[lacking])) == ("east", 1)
+
+    def test_what_runs_where_its_kind_is_not_seen_any_more_is_neither_made_nor_moved(
+        self,
+    ) -> None:
+        world = running()
+        world.mirrors.clear()
+        world.workers = [up("east", kinds=frozenset()), up("west")]
+
+        step = world.next()
+
+        assert isinstance(step, Rest)
+        assert [notice.reason for notice in step.notices] == ["KindNotServed"]
+
+
+# -- that nothing of a kind is in the core --------------------------------------------------------------
+
+OF_JOBS = {
+    "active",
+    "activeDeadlineSeconds",
+    "backoffLimit",
+    "batch",
+    "batch/v1",
+    "Complete",
+    "completedIndexes",
+    "completions",
+    "completionTime",
+    "Failed",
+    "failed",
+    "failedIndexes",
+    "FailureTarget",
+    "Job",
+    "jobs",
+    "managedBy",
+    "parallelism",
+    "ready",
+    "startTime",
+    "succeeded",
+    "SuccessCriteriaMet",
+    "suspend",
+    "Suspended",
+    "template",
+    "terminating",
+    "uncountedTerminatedPods",
+}
+SOURCES = sorted(Path(next(iter(core.__path__))).glob("*.py"))
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
+def test_the_core_names_nothing_of_jobs(source: Path) -> None:
+    """What it imports is import-linter's business; this is about what it spells out."""
+    tree = ast.parse(source.read_text())
+    texts = {each.value for each in ast.walk(tree) if isinstance(each, ast.Constant)}
+
+    assert not texts & OF_JOBS
+
+
+def test_what_names_something_of_jobs_would_be_found() -> None:
+    tree = ast.parse('hub["spec"].get("suspend")')
+    texts = {each.value for each in ast.walk(tree) if isinstance(each, ast.Constant)}
+
+    assert texts & OF_JOBS
+
+
+def test_the_record_of_a_toy_is_its_own_object() -> None:
+    world = toys()
+    world.place()
+
+    assert world.hub is not None
+    assert records.read(TOY, world.hub, world.record) == placement_object.read(
+        world.hub, world.record
+    )
+    assert "annotations" not in world.hub["metadata"]
