@@ -11,14 +11,14 @@ from jobferry.core.kind import Stillness
 from jobferry.core.place import move
 from jobferry.core.steps import Rest, Step
 from jobferry.core.view import View
-from jobferry.dispatch import act, views
-from jobferry.dispatch.claims import Claims
+from jobferry.dispatch import act, views, workloads
 from jobferry.dispatch.dispatcher import Dispatcher
 from jobferry.dispatch.memory import Memory
 from jobferry.dispatch.refusals import Refusals
+from jobferry.dispatch.workloads import Workloads
+from jobferry.kinds.forwarding import Edits
 from jobferry.kinds.job import legal, moving
 from jobferry.kinds.job.adapter import JobKind
-from jobferry.kinds.job.edits import Edits
 from jobferry.kube import leadership
 from jobferry.kube.cache import Cache
 from jobferry.kube.client import Client
@@ -87,19 +87,7 @@ def own_writes_unseen() -> Iterator[None]:
         yield
 
 
-@_bug("An older state that comes late replaces a newer one in the cache.", watch=12, part=6)
-def cache_goes_back() -> Iterator[None]:
-    def put(self: Cache[Any], item: Any) -> list[Any]:
-        before = self.get(item.key)
-        if before is not None and before.uid != item.uid:
-            return [self._drop(before), self._store(item.key, None, item)]
-        return [self._store(item.key, before, item)]
-
-    with _swapped(Cache, "put", put):
-        yield
-
-
-@_bug("A list after a gap tells of what is there, not of what is gone.", watch=12, delete=8)
+@_bug("A list after a gap tells of what is there, not of what is gone.", watch=30, delete=20)
 def missed_deletes() -> Iterator[None]:
     def replace_all(self: Cache[Any], items: Any, version: int) -> list[Any]:
         return [change for item in items for change in self.put(item)]
@@ -108,19 +96,17 @@ def missed_deletes() -> Iterator[None]:
         yield
 
 
-@_bug("A watch that is too old (410) is asked for again from where it was.", watch=12)
-def expired_not_listed() -> Iterator[None]:
-    follow_once = Informer._follow
+@_bug("A list after a gap tells of what is gone, not of what came.", watch=30)
+def missed_news() -> Iterator[None]:
+    def replace_all(self: Cache[Any], items: Any, version: int) -> list[Any]:
+        found = [*items]
+        if not len(self):
+            return kept(self, found, version)
+        gone = {item.key for item in self} - {item.key for item in found}
+        return [change for key in sorted(gone) for change in self.remove(key, version)]
 
-    async def follow_on(self: Informer[Any]) -> None:
-        since = self._since
-        try:
-            await follow_once(self)
-        finally:
-            if since is not None:
-                self._reach(int(since))
-
-    with _swapped(Informer, "_follow", follow_on):
+    kept = Cache.replace
+    with _swapped(Cache, "replace", replace_all):
         yield
 
 
@@ -146,13 +132,18 @@ def listener_breaks_informer() -> Iterator[None]:
 # What is written on the word of a cache
 
 
-@_bug("Hub writes do not name the resourceVersion that they were made for.", watch=12, pause=6)
+@_bug(
+    "Hub writes do not name the resourceVersion that they were made for.",
+    watch=20,
+    finish=30,
+    coup=20,
+)
 def no_resource_version() -> Iterator[None]:
     patch_hub = act.Actor._patch_hub
 
-    async def unguarded(self: act.Actor, hub: Any, patch: Any, priority: act.Priority) -> None:
+    async def unguarded(self: act.Actor, kind: Any, hub: Any, patch: Any, *rest: Any) -> None:
         metadata = {k: v for k, v in patch["metadata"].items() if k != "resourceVersion"}
-        await patch_hub(self, hub, {**patch, "metadata": metadata}, priority)
+        await patch_hub(self, kind, hub, {**patch, "metadata": metadata}, *rest)
 
     with _swapped(act.Actor, "_patch_hub", unguarded):
         yield
@@ -166,20 +157,20 @@ def _as_if_live(function: Callable[..., Step]) -> Callable[..., Step]:
 
 
 @_bug(
-    "A mirror is created though only the cache says that its Job wants one.", watch=14, kill=6
+    "A mirror is created though only the cache says that its Job wants one.", coup=40, delete=20
 )
 def create_without_live_read() -> Iterator[None]:
     with _swapped(decide, "_no_mirror", _as_if_live(decide._no_mirror)):
         yield
 
 
-@_bug("A mirror is deleted because the cache says that nobody wants it.", watch=14, kill=6)
+@_bug("A mirror is deleted because the cache says that nobody wants it.", coup=40)
 def delete_without_live_read() -> Iterator[None]:
     with _swapped(decide, "_delete", _as_if_live(decide._delete)):
         yield
 
 
-@_bug("A mirror that the cache does not show is taken for gone.", watch=14, kill=6)
+@_bug("A mirror that the cache does not show is taken for gone.", coup=40)
 def mirror_not_read() -> Iterator[None]:
     no_mirror = decide._no_mirror
 
@@ -199,9 +190,9 @@ def copies_are_ours() -> Iterator[None]:
         yield
 
 
-@_bug("Whatever has a mirror's name is ours.", squat=20)
+@_bug("Whatever has a mirror's name is ours.", squat=60)
 def name_is_enough() -> Iterator[None]:
-    async def existing(self: act.Actor, link: Any, sent: Any) -> Any:
+    async def existing(self: act.Actor, kind: Any, link: Any, sent: Any) -> Any:
         meta = sent["metadata"]
         return await act._client(link).get(JOBS, meta["name"], meta["namespace"])
 
@@ -209,7 +200,7 @@ def name_is_enough() -> Iterator[None]:
         yield
 
 
-@_bug("Deletes do not name the UID of what they are for.", usurp=20, delete=10, watch=8)
+@_bug("Deletes do not name the UID of what they are for.", usurp=60, watch=10)
 def delete_by_name() -> Iterator[None]:
     delete = Client.delete
 
@@ -225,8 +216,8 @@ def delete_by_name() -> Iterator[None]:
 @_bug("Jobs that are for the hub itself are taken for ours.", hybrid=10)
 def all_jobs_claimed() -> Iterator[None]:
     with (
-        _swapped(Claims, "has", lambda *_: True),
-        _swapped(Claims, "concerns", lambda *_: True),
+        _swapped(Workloads, "has", lambda *_: True),
+        _swapped(workloads, "_concerns", lambda *_: True),
     ):
         yield
 
@@ -246,7 +237,7 @@ def stripped_marks_unseen() -> Iterator[None]:
         yield
 
 
-@_bug("A Job whose managedBy we claim no more is taken for gone.", settings=20)
+@_bug("A Job whose managedBy we claim no more is taken for gone.", settings=60)
 def unclaimed_is_gone() -> Iterator[None]:
     of = views.Views.of
 
@@ -257,7 +248,7 @@ def unclaimed_is_gone() -> Iterator[None]:
         yield
 
 
-@_bug("A mirror whose record was lost is not found again.", lose_record=20)
+@_bug("A mirror whose record was lost is not found again.", lose_record=60)
 def no_adoption() -> Iterator[None]:
     with _swapped(decide, "adopt", lambda *_: None):
         yield
@@ -266,7 +257,7 @@ def no_adoption() -> Iterator[None]:
 # When it runs, and where
 
 
-@_bug("A worker that is not connected yet is taken for lost.", kill=12)
+@_bug("A worker that is not connected yet is taken for lost.", kill=20, freeze=30)
 def unseen_is_dead() -> Iterator[None]:
     wait_or_move = decide._wait_or_move
 
@@ -280,7 +271,7 @@ def unseen_is_dead() -> Iterator[None]:
         yield
 
 
-@_bug("A lost worker's work moves at once, not after the time that was chosen.", freeze=10)
+@_bug("A lost worker's work moves at once, not after the time that was chosen.", freeze=40)
 def lost_at_once() -> Iterator[None]:
     def long_ago(self: Hearing) -> Any:
         return self._clock.now() - timedelta(hours=1)
@@ -289,7 +280,7 @@ def lost_at_once() -> Iterator[None]:
         yield
 
 
-@_bug("Our own being cut off from most workers counts as their loss.", part=20, freeze=12)
+@_bug("Our own being cut off from most workers counts as their loss.", cut_off=60)
 def most_are_lost_unseen() -> Iterator[None]:
     with _swapped(view, "are_most", lambda *_: False):
         yield
@@ -301,22 +292,22 @@ def told_is_untold() -> Iterator[None]:
         yield
 
 
-@_bug("The lost answer to a create is taken for a refusal.", trap=20)
+@_bug("The lost answer to a create is taken for a refusal.", trap=40, watch=20)
 def existing_is_refusal() -> Iterator[None]:
-    async def existing(self: act.Actor, link: Any, sent: Any) -> Any:
+    async def existing(self: act.Actor, kind: Any, link: Any, sent: Any) -> Any:
         raise act.Refused("its name is taken")
 
     with _swapped(act.Actor, "_existing", existing):
         yield
 
 
-@_bug("A mirror that is to leave is placed elsewhere before its pods have ended.", drain=20)
+@_bug("A mirror that is to leave is placed elsewhere before its pods have ended.", drain=60)
 def moved_while_it_runs() -> Iterator[None]:
     with _swapped(JobKind, "stillness", lambda *_: Stillness.STOPPED):
         yield
 
 
-@_bug("A mirror that is being deleted is deleted again and again.", hold=16, delete=10)
+@_bug("A mirror that is being deleted is deleted again and again.", hold=40, delete=30)
 def going_unseen() -> Iterator[None]:
     with (
         _swapped(going, "is_going", lambda _: False),
@@ -325,7 +316,7 @@ def going_unseen() -> Iterator[None]:
         yield
 
 
-@_bug("A worker that refused a Job is never asked again.", quota=12, webhook=12)
+@_bug("A worker that refused a Job is never asked again.", quota=40, webhook=20)
 def refused_for_ever() -> Iterator[None]:
     def note(self: Refusals, key: Any, worker: str, why: str, **options: Any) -> None:
         keep_note(self, key, worker, why, **options)
@@ -364,13 +355,13 @@ def same_status_again() -> Iterator[None]:
         yield
 
 
-@_bug("What earlier attempts earned is not given to the next.", drain=12, freeze=8)
+@_bug("What earlier attempts earned is not given to the next.", drain=60)
 def base_not_carried() -> Iterator[None]:
     with _swapped(JobKind, "carried", lambda *_: ""):
         yield
 
 
-@_bug("What earlier attempts earned is not added to what the mirror shows.", drain=12, freeze=8)
+@_bug("What earlier attempts earned is not added to what the mirror shows.", drain=60)
 def base_not_added() -> Iterator[None]:
     def wanted_status(hub_job: Any, mirror: Any, base: Any) -> Any:
         return mirror.get("status") or {}
@@ -379,13 +370,17 @@ def base_not_added() -> Iterator[None]:
         yield
 
 
-@_bug("The times that a worker tells are taken as they are, whatever its clock shows.", skew=16)
+@_bug(
+    "The times that a worker tells are taken as they are, whatever its clock shows.",
+    skew=40,
+    drain=30,
+)
 def skew_unseen() -> Iterator[None]:
     with _swapped(Hearing, "measure", lambda *_: None):
         yield
 
 
-@_bug("What a user changes on the hub is not forwarded.", suspend=10)
+@_bug("What a user changes on the hub is not forwarded.", suspend=60)
 def edits_not_forwarded() -> Iterator[None]:
     with _swapped(JobKind, "edits", lambda *_: Edits(None, (), ())):
         yield
