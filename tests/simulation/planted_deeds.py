@@ -40,7 +40,9 @@ def unseen_is_dead() -> Iterator[None]:
         yield
 
 
-@bug("A lost worker's work moves at once, not after the time that was chosen.", freeze=40)
+@bug(
+    "A lost worker's work moves at once, not after the time that was chosen.", jobs=4, freeze=60
+)
 def lost_at_once() -> Iterator[None]:
     def long_ago(self: Hearing) -> Any:
         return self._clock.now() - timedelta(hours=1)
@@ -61,7 +63,7 @@ def told_is_untold() -> Iterator[None]:
         yield
 
 
-@bug("The lost answer to a create is taken for a refusal.", trap=40, watch=20)
+@bug("The lost answer to a create is taken for a refusal.", jobs=4, trap=60, watch=30)
 def existing_is_refusal() -> Iterator[None]:
     async def existing(self: act.Actor, kind: Any, link: Any, sent: Any) -> Any:
         raise act.Refused("its name is taken")
@@ -76,7 +78,7 @@ def moved_while_it_runs() -> Iterator[None]:
         yield
 
 
-@bug("A mirror that is being deleted is deleted again and again.", hold=40, delete=30)
+@bug("A mirror that is being deleted is deleted again and again.", jobs=3, hold=60, delete=40)
 def going_unseen() -> Iterator[None]:
     with (
         swapped(going, "is_going", lambda _: False),
@@ -85,7 +87,7 @@ def going_unseen() -> Iterator[None]:
         yield
 
 
-@bug("A worker that refused a Job is never asked again.", quota=40, webhook=20)
+@bug("A worker that refused a Job is never asked again.", jobs=4, quota=40, webhook=40)
 def refused_for_ever() -> Iterator[None]:
     def note(self: Refusals, key: Any, worker: str, why: str, **options: Any) -> None:
         keep_note(self, key, worker, why, **options)
@@ -124,7 +126,7 @@ def same_status_again() -> Iterator[None]:
         yield
 
 
-@bug("What earlier attempts earned is not given to the next.", drain=60)
+@bug("What earlier attempts earned is not given to the next.", jobs=4, drain=60)
 def base_not_carried() -> Iterator[None]:
     with swapped(JobKind, "carried", lambda *_: ""):
         yield
@@ -141,7 +143,8 @@ def base_not_added() -> Iterator[None]:
 
 @bug(
     "The times that a worker tells are taken as they are, whatever its clock shows.",
-    skew=40,
+    jobs=4,
+    skew=60,
     drain=30,
 )
 def skew_unseen() -> Iterator[None]:
@@ -164,7 +167,7 @@ def ended_runs_on() -> Iterator[None]:
 # Who does it
 
 
-@bug("Who leads no more goes on with what it was about to write.", ambush=60)
+@bug("Who leads no more goes on with what it was about to write.", jobs=4, ambush=60)
 def deposed_writes() -> Iterator[None]:
     with swapped(act.Actor, "_check", lambda _: None):
         yield
@@ -181,7 +184,7 @@ def lease_taken_early() -> Iterator[None]:
         yield
 
 
-@bug("A key that failed is not tried again.", trap=60)
+@bug("A key that failed is not tried again.", jobs=4, trap=60)
 def failed_key_dropped() -> Iterator[None]:
     with swapped(Loop, "_failed", lambda *_: None):
         yield

@@ -33,7 +33,12 @@ def own_writes_unseen() -> Iterator[None]:
         yield
 
 
-@bug("A list after a gap tells of what is there, not of what is gone.", watch=30, delete=20)
+@bug(
+    "A list after a gap tells of what is there, not of what is gone.",
+    jobs=4,
+    watch=60,
+    delete=30,
+)
 def missed_deletes() -> Iterator[None]:
     def replace_all(self: Cache[Any], items: Any, version: int) -> list[Any]:
         return [change for item in items for change in self.put(item)]
@@ -42,7 +47,7 @@ def missed_deletes() -> Iterator[None]:
         yield
 
 
-@bug("A list after a gap tells of what is gone, not of what came.", watch=30)
+@bug("A list after a gap tells of what is gone, not of what came.", jobs=4, watch=60)
 def missed_news() -> Iterator[None]:
     def replace_all(self: Cache[Any], items: Any, version: int) -> list[Any]:
         found = [*items]
@@ -78,9 +83,9 @@ def listener_breaks_informer() -> Iterator[None]:
 
 @bug(
     "Hub writes do not name the resourceVersion that they were made for.",
-    watch=20,
-    finish=30,
-    coup=20,
+    jobs=4,
+    coup=60,
+    finish=20,
 )
 def no_resource_version() -> Iterator[None]:
     patch_hub = act.Actor._patch_hub
@@ -101,20 +106,23 @@ def _as_if_live(function: Callable[..., Step]) -> Callable[..., Step]:
 
 
 @bug(
-    "A mirror is created though only the cache says that its Job wants one.", coup=40, delete=20
+    "A mirror is created though only the cache says that its Job wants one.",
+    jobs=4,
+    coup=60,
+    delete=30,
 )
 def create_without_live_read() -> Iterator[None]:
     with swapped(decide, "_no_mirror", _as_if_live(decide._no_mirror)):
         yield
 
 
-@bug("A mirror is deleted because the cache says that nobody wants it.", coup=40)
+@bug("A mirror is deleted because the cache says that nobody wants it.", jobs=4, coup=60)
 def delete_without_live_read() -> Iterator[None]:
     with swapped(decide, "_delete", _as_if_live(decide._delete)):
         yield
 
 
-@bug("A mirror that the cache does not show is taken for gone.", coup=40)
+@bug("A mirror that the cache does not show is taken for gone.", jobs=4, coup=60)
 def mirror_not_read() -> Iterator[None]:
     no_mirror = decide._no_mirror
 
@@ -134,7 +142,7 @@ def copies_are_ours() -> Iterator[None]:
         yield
 
 
-@bug("Whatever has a mirror's name is ours.", squat=60)
+@bug("Whatever has a mirror's name is ours.", jobs=4, squat=60)
 def name_is_enough() -> Iterator[None]:
     async def existing(self: act.Actor, kind: Any, link: Any, sent: Any) -> Any:
         meta = sent["metadata"]
@@ -144,7 +152,7 @@ def name_is_enough() -> Iterator[None]:
         yield
 
 
-@bug("Deletes do not name the UID of what they are for.", usurp=60, watch=10)
+@bug("Deletes do not name the UID of what they are for.", jobs=3, usurp=60, watch=20)
 def delete_by_name() -> Iterator[None]:
     delete = Client.delete
 
@@ -181,7 +189,7 @@ def stripped_marks_unseen() -> Iterator[None]:
         yield
 
 
-@bug("A Job whose managedBy we claim no more is taken for gone.", settings=60)
+@bug("A Job whose managedBy we claim no more is taken for gone.", jobs=4, settings=60)
 def unclaimed_is_gone() -> Iterator[None]:
     of = views.Views.of
 
@@ -192,7 +200,7 @@ def unclaimed_is_gone() -> Iterator[None]:
         yield
 
 
-@bug("A mirror whose record was lost is not found again.", lose_record=60)
+@bug("A mirror whose record was lost is not found again.", jobs=4, lose_record=60)
 def no_adoption() -> Iterator[None]:
     with swapped(decide, "adopt", lambda *_: None):
         yield

@@ -5,6 +5,8 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from jobferry.testing.simulation.drawing import JOBS
+
 Plant = Callable[[], AbstractContextManager[None]]
 
 
@@ -18,18 +20,23 @@ class Bug:
     weights: Mapping[str, float] = field(default_factory=dict)
     """What has to happen more often than usual for it to show."""
 
+    jobs: int = JOBS
+    """How many Jobs there are: where there are few, more happens to each."""
+
 
 BUGS: dict[str, Bug] = {}
 
 
-def bug(what: str, **weights: float) -> Callable[[Callable[[], Iterator[None]]], Plant]:
+def bug(
+    what: str, *, jobs: int = JOBS, **weights: float
+) -> Callable[[Callable[[], Iterator[None]]], Plant]:
     """Enter a function that plants a bug, under its own name; weights are those of events, with _ for -."""
 
     def enter(make: Callable[[], Iterator[None]]) -> Plant:
         plant = contextmanager(make)
         name = make.__name__.replace("_", "-")
         drawn = {event.replace("_", "-"): weight for event, weight in weights.items()}
-        BUGS[name] = Bug(name, what, plant, drawn)
+        BUGS[name] = Bug(name, what, plant, drawn, jobs)
         return plant
 
     return enter

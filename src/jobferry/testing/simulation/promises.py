@@ -152,19 +152,24 @@ class StoppedBeforeMoved:
             self._look(exchange, orjson.loads(answer.body))
 
     def _look(self, exchange: Exchange, made: Obj) -> None:
-        known = marks.read(made)
+        known, worker = marks.read(made), exchange.gate.name
         if known is None:
             return
-        self._made[made["metadata"]["uid"]] = known, exchange.gate.name
-        before = self._deleted.get((known.hub_uid, known.attempt - 1))
-        if before is None or made["spec"].get("suspend"):
-            return
-        worker = self._made[before][1]
+        self._made[made["metadata"]["uid"]] = known, worker
+        # The same attempt on another worker is one, too: the record of it was lost, or somebody else's not seen.
+        for attempt in (known.attempt, known.attempt - 1):
+            before = self._deleted.get((known.hub_uid, attempt))
+            if before is not None and not made["spec"].get("suspend"):
+                self._compare(exchange, before)
+
+    def _compare(self, exchange: Exchange, before: str) -> None:
+        known, worker = self._made[before]
         heard = self._world.network.heard.get((exchange.who.name, worker), 0.0)
         is_lost = self._world.clock.monotonic() - heard > LONG
-        old = {"metadata": {"uid": before}}
-        if not is_lost and truth.active_pods(self._world.clusters[worker], old):
-            self._complain(f"{exchange}: pods of attempt {known.attempt - 1} run on {worker}")
+        if worker == exchange.gate.name or is_lost or "hub" in self._world.restored:
+            return
+        if truth.active_pods(self._world.clusters[worker], {"metadata": {"uid": before}}):
+            self._complain(f"{exchange}: pods of attempt {known.attempt} run on {worker}")
 
 
 class NoneForTheDead:

@@ -140,7 +140,7 @@ class OneAtATime:
         )
 
 
-SHORTEST: Seconds = 12.0
+SHORTEST: Seconds = 16.0
 """The shortest time after which a Queue lets work move from a lost worker."""
 
 
