@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from jobferry.testing.simulation import prepared
-from jobferry.testing.simulation.drawing import draw
+from jobferry.testing.simulation.drawing import JOBS, draw
 from jobferry.testing.simulation.playing import Outcome, play
 from tests.simulation.planted import BUGS, Bug
 
@@ -65,7 +65,7 @@ def play_with(bug: Bug, seed: int) -> Outcome:
     """Play one history with a bug."""
     prepared.contents("hub")  # what all begin with, before anything is wrong
     with bug.plant():
-        return play(draw(seed, bug.weights))
+        return play(draw(seed, bug.weights, jobs=bug.jobs))
 
 
 def _bite(name: str, most: int) -> Bite:
@@ -86,6 +86,7 @@ def table(bites: Iterable[Bite]) -> str:
     for found in bites:
         after = str(found.histories) if found.histories else "never"
         raised = ", ".join(f"{name} {weight:g}" for name, weight in found.bug.weights.items())
+        raised += f"; {found.bug.jobs} Jobs" if found.bug.jobs != JOBS else ""
         lines.append(
             f"| **{found.bug.name}**: {found.bug.what} | {after} | `{found.rule}` | {raised} |"
         )

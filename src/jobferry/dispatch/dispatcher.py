@@ -88,7 +88,6 @@ class Dispatcher:
         self.workloads = Workloads(hub, options.kinds)
         self.following = Following(hub, self.workloads, self._on_kind)
         self.workloads.listen(self._on_workload)
-        self.workloads.listen_to_load(self._on_load)
         decoded = Decoded()
         self._admitting = Admitting(hub.clock, self._queue.add, decoded)
         self.workers = Workers(
@@ -107,6 +106,7 @@ class Dispatcher:
             on_mirror=self._on_mirror,
             on_change=self._on_worker,
         )
+        self.workloads.listen_to_load(self.workers.count_soon)
         self.queues = Queues(hub, self.workers.objects, options.lost_after)
         self.queues.objects.listen(self._on_queue)
         self._queue_statuses = QueueStatuses(hub, self.queues)
@@ -209,10 +209,6 @@ class Dispatcher:
         elif _is_edited(change):
             self._views.memory.reconsider(key)
         self.meters.see(key, change, is_placed=placed is not None)
-
-    def _on_load(self, worker: str) -> None:
-        if self._is_acting:
-            self.workers.count_soon(worker)
 
     def _on_kind(self, kind: str) -> None:
         """See to what is on workers of a kind that is followed from now on: its workloads may have gone meanwhile."""

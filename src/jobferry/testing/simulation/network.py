@@ -209,6 +209,10 @@ class Network:
         """Return how somebody makes transports."""
         return lambda server, clock: Wire(self, who, self.gates.get(server.url), clock)
 
+    def hear(self, exchange: Exchange) -> None:
+        """Take note that somebody hears of a cluster."""
+        self.heard[exchange.who.name, exchange.gate.name] = self.clock.monotonic()
+
     def exchange(self, who: Process, gate: Gate, request: Request) -> Exchange:
         """Number a request."""
         name = f"{who.name} {gate.name} {request.method} {request.target.partition('?')[0]}"
@@ -265,9 +269,7 @@ class Wire:
             raise errors.Timeout(f"no answer within {within:g} s") from error
         await self._who.runs()
         if answer.code not in REFUSALS:
-            self._network.heard[self._who.name, exchange.gate.name] = (
-                self._network.clock.monotonic()
-            )
+            self._network.hear(exchange)
         return answer
 
     @asynccontextmanager
@@ -406,6 +408,8 @@ class WireStream:
             async with asyncio.timeout(0 if self._error else None) as self._reading:
                 data = await self._inner.read()
                 await self._arrive()
+                if self.code not in REFUSALS:
+                    self._network.hear(self.exchange)
                 return data
         except (TimeoutError, errors.Unreachable) as error:
             if self._last:

@@ -59,6 +59,9 @@ class World:
         self.made: set[str] = set()
         """The UIDs of all Jobs that dispatchers have created on workers."""
 
+        self.refusing: set[str] = set()
+        """Workers that would not have a Job of dispatchers."""
+
         self.calm = asyncio.Event()
         """Set once nothing goes wrong any more."""
 
