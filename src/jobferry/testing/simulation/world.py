@@ -59,6 +59,9 @@ class World:
         self.made: set[str] = set()
         """The UIDs of all Jobs that dispatchers have created on workers."""
 
+        self.jumped: set[str] = set()
+        """Clusters whose clocks were set to another time while they ran."""
+
         self.calm = asyncio.Event()
         """Set once nothing goes wrong any more."""
 
@@ -195,6 +198,8 @@ class World:
     def skew(self, who: str, by: Seconds) -> None:
         """Set a clock wrong, that of a cluster or a dispatcher."""
         known = self.clusters.get(who)
+        if known is not None:
+            self.jumped.add(who)
         clock = known.clock if known else self.replicas[who].process.clock
         clock.by = timedelta(seconds=by)
 
