@@ -16,7 +16,8 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import NamedTuple
 
-from jobferry.testing.simulation.drawing import draw
+from jobferry.testing.simulation import prepared
+from jobferry.testing.simulation.drawing import JOBS, draw
 from jobferry.testing.simulation.playing import Outcome, play
 from tests.simulation.planted import BUGS, Bug
 
@@ -62,17 +63,9 @@ def bite(bug: Bug, most: int = MOST) -> Bite:
 
 def play_with(bug: Bug, seed: int) -> Outcome:
     """Play one history with a bug."""
-    history = draw(seed, bug.weights)
-    play_nothing_before()
+    prepared.contents("hub")  # what all begin with, before anything is wrong
     with bug.plant():
-        return play(history)
-
-
-def play_nothing_before() -> None:
-    """Have prepared what all histories begin with, before anything is wrong."""
-    from jobferry.testing.simulation import prepared  # noqa: PLC0415 (where it is needed)
-
-    prepared.contents("hub")
+        return play(draw(seed, bug.weights, jobs=bug.jobs))
 
 
 def _bite(name: str, most: int) -> Bite:
@@ -93,6 +86,7 @@ def table(bites: Iterable[Bite]) -> str:
     for found in bites:
         after = str(found.histories) if found.histories else "never"
         raised = ", ".join(f"{name} {weight:g}" for name, weight in found.bug.weights.items())
+        raised += f"; {found.bug.jobs} Jobs" if found.bug.jobs != JOBS else ""
         lines.append(
             f"| **{found.bug.name}**: {found.bug.what} | {after} | `{found.rule}` | {raised} |"
         )

@@ -6,6 +6,7 @@ from functools import partial
 from jobferry.clock import sleep
 from jobferry.core import marks
 from jobferry.core.marks import Standing
+from jobferry.dispatch.queues import LABEL
 from jobferry.kube import errors
 from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client
@@ -41,9 +42,9 @@ async def calm_down(world: World) -> None:
         async with world.client(name) as client:
             await _tidy(world, client)
     async with world.client("hub") as hub:
-        for name in ("q1", "q2", "missing"):
-            args = {"name": name, "spec": {}}
-            await USERS.run(world, "queue", args)
+        # Only what needs it: an edit wakes every Job, also one that was forgotten and should not be.
+        for name in _queues(world):
+            await USERS.run(world, "queue", {"name": name, "spec": {}})
         for name in world.workers:
             if "hub" in world.restored:
                 await world.renew(
@@ -52,9 +53,17 @@ async def calm_down(world: World) -> None:
             await _mend_worker(world, hub, name)
 
 
+def _queues(world: World) -> list[str]:
+    """Name the Queues that Jobs ask for."""
+    named = (job["metadata"].get("labels", {}).get(LABEL) for job in truth.claimed(world))
+    return sorted({name for name in named if name})
+
+
 async def _mend_worker(world: World, hub: Client, name: str) -> None:
     """Let a Worker be there, and take everything; an edit makes us ask again where we were refused."""
-    patch = {"metadata": {"labels": {"calm": "yes"}}, "spec": SANE}
+    patch: Obj = {"spec": SANE}
+    if name in world.refusing:
+        patch["metadata"] = {"labels": {"calm": "yes"}}
     while True:
         with suppress(errors.AlreadyExists):
             await hub.create(WORKERS, worker(name))

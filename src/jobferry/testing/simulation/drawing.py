@@ -14,7 +14,7 @@ TROUBLE = 60.0
 """Seconds within which all is drawn to happen."""
 
 
-def draw(seed: int, weights: Mapping[str, float] | None = None) -> History:
+def draw(seed: int, weights: Mapping[str, float] | None = None, *, jobs: int = JOBS) -> History:
     """Draw a history; `weights` says of some events how often they are to happen, beside the others."""
     random = Random(f"history {seed}")  # noqa: S311 (has to come out the same each time)
     workers, dispatchers = random.choice((1, 2, 2, 3, 4)), random.choice((1, 1, 2, 3))
@@ -22,7 +22,7 @@ def draw(seed: int, weights: Mapping[str, float] | None = None) -> History:
         random,
         [f"w{number}" for number in range(1, workers + 1)],
         [f"d{number}" for number in range(1, dispatchers + 1)],
-        [(random.choice(TENANTS), f"job-{number}") for number in range(JOBS)],
+        [(random.choice(TENANTS), f"job-{number}") for number in range(jobs)],
     )
     events = [
         _event(USERS.actions["create"], dice, {"namespace": namespace, "name": name})

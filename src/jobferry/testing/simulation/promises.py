@@ -41,8 +41,7 @@ class WantedIsKept:
             if (made := marks.read(said)) is not None:
                 self._made[said["metadata"]["uid"]] = made
             return
-        uid = said["details"]["uid"] if said["kind"] == "Status" else said["metadata"]["uid"]
-        known = self._made.get(uid)
+        known = self._made.get(_uid(said))
         if known is not None and self._counts(known, exchange.gate.name):
             self._complain(f"{exchange}: it is attempt {known.attempt}, which counts")
 
@@ -127,6 +126,52 @@ class MostLostIsUs:
         )
 
 
+class StoppedBeforeMoved:
+    """No attempt begins while pods of the one before it run whose mirror we have deleted ourselves."""
+
+    def __init__(self, world: World, complain: Complain) -> None:
+        self._world = world
+        self._complain = complain
+        self._made: dict[str, tuple[Marks, str]] = {}
+        self._deleted: dict[tuple[str, int], str] = {}
+
+    def on_answer(self, exchange: Exchange, request: Request, answer: Answer) -> None:
+        """Look at what we create and delete."""
+        if (
+            exchange.gate.name == "hub"
+            or "/jobs" not in exchange.path
+            or answer.code not in TAKEN
+        ):
+            return
+        if request.method == "DELETE":
+            uid = _uid(orjson.loads(answer.body))
+            if uid in self._made:
+                known, _ = self._made[uid]
+                self._deleted[known.hub_uid, known.attempt] = uid
+        elif request.method == "POST":
+            self._look(exchange, orjson.loads(answer.body))
+
+    def _look(self, exchange: Exchange, made: Obj) -> None:
+        known, worker = marks.read(made), exchange.gate.name
+        if known is None:
+            return
+        self._made[made["metadata"]["uid"]] = known, worker
+        # The same attempt on another worker is one, too: the record of it was lost, or somebody else's not seen.
+        for attempt in (known.attempt, known.attempt - 1):
+            before = self._deleted.get((known.hub_uid, attempt))
+            if before is not None and not made["spec"].get("suspend"):
+                self._compare(exchange, before)
+
+    def _compare(self, exchange: Exchange, before: str) -> None:
+        known, worker = self._made[before]
+        heard = self._world.network.heard.get((exchange.who.name, worker), 0.0)
+        is_lost = self._world.clock.monotonic() - heard > LONG
+        if worker == exchange.gate.name or is_lost or "hub" in self._world.restored:
+            return
+        if truth.active_pods(self._world.clusters[worker], {"metadata": {"uid": before}}):
+            self._complain(f"{exchange}: pods of attempt {known.attempt} run on {worker}")
+
+
 class NoneForTheDead:
     """No mirror is made for a Job that was over, or gone, well before that was sent."""
 
@@ -183,9 +228,16 @@ RULES: tuple[Any, ...] = (
     OnlyLeadersWrite,
     WantedIsKept,
     EarnedIsKept,
+    StoppedBeforeMoved,
     MostLostIsUs,
     NoneForTheDead,
 )
+
+
+def _uid(said: Obj) -> str:
+    """Return the UID of what was deleted, as the answer tells."""
+    about = said["details"] if said["kind"] == "Status" else said["metadata"]
+    return str(about["uid"])
 
 
 def _job(world: World, uid: str) -> Obj | None:

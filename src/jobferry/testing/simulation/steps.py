@@ -78,10 +78,15 @@ class OnlyOurs:
     def __init__(self, world: World, complain: Complain) -> None:
         self._complain = complain
         self._made = world.made
+        self._refusing = world.refusing
 
     def on_answer(self, exchange: Exchange, request: Request, answer: Answer) -> None:
         """Look at what we write to Jobs."""
-        if "/jobs" not in exchange.path or request.method == "GET" or answer.code not in TAKEN:
+        if "/jobs" not in exchange.path or request.method == "GET":
+            return
+        if answer.code not in TAKEN:
+            if request.method == "POST":
+                self._refusing.add(exchange.gate.name)
             return
         said = orjson.loads(answer.body)
         if exchange.gate.name == "hub":
@@ -135,7 +140,7 @@ class OneAtATime:
         )
 
 
-SHORTEST: Seconds = 12.0
+SHORTEST: Seconds = 16.0
 """The shortest time after which a Queue lets work move from a lost worker."""
 
 

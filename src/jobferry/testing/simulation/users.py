@@ -270,7 +270,7 @@ def _queue(dice: Dice) -> Args:
         {"workers": nonsense},
         {"namespaces": [dice.one("red", "blue")]},
         {"onWorkerLost": {"action": "Wait"}},
-        {"onWorkerLost": {"action": "Move", "afterSeconds": 12}},
+        {"onWorkerLost": {"action": "Move", "afterSeconds": 16}},
         {"onNotStarted": {"action": "Move", "afterSeconds": 20}},
         {"finishedMirrors": {"keepSeconds": dice.one(0, 10)}},
     )
@@ -345,7 +345,7 @@ def _changes(dice: Dice) -> Args:
     changes = dice.one(
         {"requests_in_flight": 1},
         {"passes": 1},
-        {"worker_lost_after": 12.0},
+        {"worker_lost_after": 16.0},
         {"placed_events": "all"},
         {"managed_by": ["jobferry.io/dispatcher", "example.com/other"]},
         {"managed_by": ["example.com/other"], "dispatcher": shapes.MANAGER},

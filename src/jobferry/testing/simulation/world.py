@@ -21,8 +21,9 @@ from jobferry.runtime.supervise import Supervisor
 from jobferry.testing.simulation import prepared, webhooks
 from jobferry.testing.simulation.clocks import SimulatedClock
 from jobferry.testing.simulation.clusters import Follower, SimulatedCluster
+from jobferry.testing.simulation.gates import ADMIN, PASS
 from jobferry.testing.simulation.meddling import Meddling
-from jobferry.testing.simulation.network import ADMIN, PASS, PEOPLE, Network, Process
+from jobferry.testing.simulation.network import PEOPLE, Network, Process
 from jobferry.testing.simulation.prepared import SYSTEM, WORKER
 from jobferry.testing.simulation.record import Journal
 from jobferry.testing.simulation.replicas import Replica
@@ -61,6 +62,9 @@ class World:
 
         self.jumped: set[str] = set()
         """Clusters whose clocks were set to another time while they ran."""
+
+        self.refusing: set[str] = set()
+        """Workers that would not have a Job of dispatchers."""
 
         self.calm = asyncio.Event()
         """Set once nothing goes wrong any more."""
