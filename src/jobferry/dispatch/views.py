@@ -143,6 +143,7 @@ class Views:
             refusals=self.memory.refusals(key),
             buried=self.memory.buried(key),
             untold=self.memory.untold(key),
+            vain=self.memory.vain(key),
         )
 
     def _record(self, item: Item[WorkloadHead] | None) -> Obj | None:
