@@ -1,7 +1,7 @@
 """Workloads of other kinds than Jobs in a lab: their CRDs, the rights on them, and somebody who plays their operators."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 
 from jobferry.clock import sleep
@@ -16,13 +16,15 @@ from jobferry.kube.client import Client
 from jobferry.kube.resources import CRDS
 from jobferry.objects import Obj, merge_patch
 from jobferry.objects.resource import Resource
+from jobferry.objects.times import timestamp
 from jobferry.workers import cluster
 from tests.system.fleet import IS_REAL, RESOURCES
-from tests.system.jobs import Holds, holds, is_there
+from tests.system.jobs import Holds, condition, holds, is_there
 from tests.system.lab import Lab
 from tests.system.world import named, until_none, until_one
 from tests.workloads import crds
-from tests.workloads.examples import ADAPTERS, EXAMPLES
+from tests.workloads.examples import ADAPTERS, DECLARED, EXAMPLES
+from tests.workloads.lives import LIVES
 
 ALL_CRDS = Scope(resource=CRDS, is_metadata=True)
 
@@ -106,6 +108,20 @@ async def rights(lab: Lab, *kinds: str) -> AsyncIterator[None]:
     for worker in lab.world.workers.values():
         given += [(worker, each) for each in _added("worker", resources)]
     async with _applied(given):
+        yield
+
+
+@asynccontextmanager
+async def staged(lab: Lab, *kinds: str) -> AsyncIterator[None]:
+    """Have all clusters of a lab know some kinds, and a dispatcher that may use them, during the block."""
+    async with AsyncExitStack() as stack:
+        for client in (lab.world.hub, *lab.world.workers.values()):
+            for kind in kinds:
+                await define(client, kind)
+            stack.push_async_callback(undefine, client, *kinds)
+        await stack.enter_async_context(rights(lab, *kinds))
+        await lab.add_workers()
+        await stack.enter_async_context(lab.dispatcher(custom_kinds=tuple(DECLARED)))
         yield
 
 
@@ -248,3 +264,10 @@ def trial(
         meta["labels"] = {"jobferry.io/queue": queue}
     obj: Obj = merge_patch.apply(EXAMPLES[kind], {"metadata": meta, "spec": changes or {}})
     return Trial(lab, kind, obj)
+
+
+def done_now(lab: Lab) -> Obj:
+    """Return the status of a Simulation that has just ended."""
+    end = condition({"status": LIVES[SIMULATION][-1]}, "Done")
+    now = timestamp(lab.fleet.clock.now())
+    return {"phase": "Over", "conditions": [{**end, "lastTransitionTime": now}]}

@@ -7,12 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from jobferry.clock import sleep
 from jobferry.core.placement_object import RESOURCE as PLACEMENTS
-from jobferry.kube.calls import PatchKind, Scope
-from jobferry.kube.resources import CRDS
+from jobferry.kube.calls import Scope
 from jobferry.objects import Obj
-from jobferry.objects.times import timestamp
 from tests.system.fleet import DISPATCHER
 from tests.system.jobs import (
     NORTH_FIRST,
@@ -30,9 +27,11 @@ from tests.system.kinds import (
     STOPPED,
     Trial,
     define,
+    done_now,
     multikueue,
     rights,
     rights_to_delete,
+    staged,
     trial,
     undefine,
 )
@@ -40,7 +39,6 @@ from tests.system.lab import Lab
 from tests.system.replicas import Replicas
 from tests.system.terminal import Terminal
 from tests.system.world import named, until_none
-from tests.workloads.examples import DECLARED
 from tests.workloads.lives import LIVES
 
 pytestmark = pytest.mark.fleet
@@ -52,16 +50,7 @@ SUSPEND = {JOB_SET: "suspend", SIMULATION: "paused"}
 @pytest.fixture
 async def stage(lab: Lab) -> AsyncIterator[Lab]:
     """A lab whose clusters have both kinds, and whose dispatcher may use them."""
-    clients = (lab.world.hub, *lab.world.workers.values())
-    kinds = (JOB_SET, SIMULATION)
-    async with AsyncExitStack() as stack:
-        for client in clients:
-            for kind in kinds:
-                await define(client, kind)
-            stack.push_async_callback(undefine, client, *kinds)
-        await stack.enter_async_context(rights(lab, *kinds))
-        await lab.add_workers()
-        await stack.enter_async_context(lab.dispatcher(custom_kinds=tuple(DECLARED)))
+    async with staged(lab, JOB_SET, SIMULATION):
         yield lab
 
 
@@ -78,13 +67,6 @@ async def records(lab: Lab) -> list[Obj]:
     """Return all Placements of the test."""
     scope = Scope(resource=PLACEMENTS, namespace=lab.world.namespace)
     return (await lab.world.hub.list(scope)).items
-
-
-def done_now(lab: Lab) -> Obj:
-    """Return the status of a Simulation that has just ended."""
-    end = condition({"status": LIVES[SIMULATION][-1]}, "Done")
-    now = timestamp(lab.fleet.clock.now())
-    return {"phase": "Over", "conditions": [{**end, "lastTransitionTime": now}]}
 
 
 async def placed_north(lab: Lab, kind: str, policy: Obj = NORTH_FIRST) -> Trial:
@@ -397,65 +379,3 @@ async def test_a_dispatcher_that_is_killed_between_record_and_mirror_leaves_no_g
         await found.on("north")
         assert (await found.record())["metadata"]["uid"] == record["metadata"]["uid"]
         assert (await found.record())["spec"]["attempt"] == 1
-
-
-OLDER = {
-    "type": "object",
-    "properties": {
-        "phase": {"type": "string"},
-        "conditions": {
-            "type": "array",
-            "items": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
-        },
-    },
-}
-"""The status of a Simulation as it was before it had steps."""
-
-
-async def test_a_hub_whose_crd_is_older_is_told_once_what_it_does_not_keep(stage: Lab) -> None:
-    world, name = stage.world, str(trial(stage, SIMULATION).adapter.resource)
-    where = "/spec/versions/0/schema/openAPIV3Schema/properties/status"
-    change = [{"op": "replace", "path": where, "value": OLDER}]
-    await world.hub.patch(CRDS, name, change, kind=PatchKind.JSON)
-    found = trial(stage, SIMULATION)
-    await found.submit()
-    worker = await found.where()
-    await found.on(worker)
-
-    while not await drops_steps(found):
-        await sleep(world.hub.clock, 0.1)  # a CRD is in force a moment after it was changed
-    await found.play(worker, {"phase": "Busy", "steps": 3, "conditions": []})
-    assert "steps" in await world.event(found.name, "StatusNotKept")
-    writes = len(status_writes(stage))
-    await found.edit({"metadata": {"labels": {"team": "a"}}})
-    await found.on(worker, lambda obj: obj["metadata"]["labels"].get("team") == "a")
-
-    assert (await found.until(is_there))["status"]["phase"] == "Busy"
-    assert len(status_writes(stage)) <= writes + 1  # what it says to the changed object
-    await found.play(worker, done_now(stage))
-    await found.until(found.ended())
-
-
-async def drops_steps(found: Trial) -> bool:
-    """Tell whether the hub has taken notice that it knows no steps."""
-    hub, namespace = found.lab.world.hub, found.lab.world.namespace
-    tried = await hub.patch(
-        found.adapter.resource,
-        found.name,
-        {"status": {"steps": 1}},
-        namespace=namespace,
-        subresource="status",
-        dry_run=True,
-    )
-    return "steps" not in (tried.get("status") or {})
-
-
-def status_writes(lab: Lab) -> list[Obj]:
-    """Return what the dispatcher has written to the status of Simulations."""
-    return [
-        each
-        for each in lab.fleet.audited("hub", DISPATCHER)
-        if each["verb"] == "patch"
-        and each["objectRef"].get("resource") == "simulations"
-        and each["objectRef"].get("namespace") == lab.world.namespace
-    ]
