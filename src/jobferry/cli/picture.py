@@ -9,8 +9,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 
-import msgspec
-
 from jobferry.app import bounds
 from jobferry.core import times, verdicts, wishes
 from jobferry.core.admission import Admission
@@ -26,7 +24,7 @@ from jobferry.dispatch.priorities import Classes, ClassHead
 from jobferry.dispatch.queues import QUEUES, Queues
 from jobferry.dispatch.workloads import NOWHERE, Workload, Workloads
 from jobferry.kinds.job.adapter import JOB
-from jobferry.kube import errors
+from jobferry.kube import errors, items
 from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client
 from jobferry.kube.informer import Informer
@@ -140,8 +138,7 @@ class Picture:
 
     def policy(self, job: Obj) -> Policy | str:
         """Return what the Job's queue says, or why it has none."""
-        known = {key: each for key, each in job["metadata"].items() if key != "managedFields"}
-        return self._queues.policy(msgspec.convert(known, Metadata))
+        return self._queues.policy(items.metadata(job, Metadata))
 
     def view(
         self,
