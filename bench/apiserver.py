@@ -4,18 +4,17 @@ Both make every write durable before they answer. Each is asked for the same thi
 turn, for several rounds; what counts is the CPU time of the servers, and how long things take.
 """
 
-import argparse
 import asyncio
 import os
 import sys
 import time
+from argparse import Namespace
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 
 from bench import apiserver_report as report
-from bench import command, jobs, processes
-from bench.command import Found, say
+from bench import command, contest, jobs, processes
+from bench.command import Found
 from jobferry.clock import SystemClock
 from jobferry.kube import calls
 from jobferry.kube.calls import Call
@@ -180,47 +179,28 @@ async def measure(sizes: Sizes) -> Found:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     async with ControlPlane(version=assets.LOCALKUBE):
         pass
-    rounds: dict[str, list[dict[str, float]]] = {name: [] for name in CONTENDERS}
-    for number in range(sizes.rounds):
-        for name in CONTENDERS if number % 2 == 0 else reversed(CONTENDERS):
-            say(f"Round {number + 1} of {sizes.rounds}: {name}.")
-            rounds[name].append(await measure_one(name, sizes))
-    return {
-        "kubernetes": assets.CURRENT,
-        "sizes": asdict(sizes),
-        "rounds": rounds,
-    }
+    found = await contest.hold(CONTENDERS, sizes.rounds, lambda name: measure_one(name, sizes))
+    return {**found, "sizes": asdict(sizes)}
 
 
 def _shown(found: Found) -> str:
     sizes = found["sizes"]
     what = (
         f"{sizes['objects']} Jobs of 4.5 KB; {sizes['watchers']} watchers; fsync on for both; "
-        f"{WRITERS} requests in flight (creates: {jobs.WRITERS})"
+        f"{WRITERS} requests in flight (creates: {jobs.WRITERS})."
     )
-    return "\n".join(
-        [
-            command.machine(found),
-            f"{what}.",
-            "",
-            report.table(found["rounds"]),
-            "",
-            *report.verdicts(found["rounds"]),
-        ]
-    )
+    rounds = found["rounds"]
+    return contest.shown(found, what, report.table(rounds), report.verdicts(rounds))
 
 
-def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="bench.apiserver")
+def _arguments(argv: Sequence[str] | None) -> Namespace:
+    parser = contest.parser("apiserver")
     add = parser.add_argument
-    add("--quick", action="store_true", help="small sizes, one round: does it work at all")
-    add("--rounds", type=int, metavar="N", help="how often each is measured")
     add("--objects", type=int, metavar="N", help="Jobs to create and to list")
-    add("--json", type=Path, metavar="FILE", help="write every figure there")
     return parser.parse_args(argv)
 
 
-def _sizes(arguments: argparse.Namespace) -> Sizes:
+def _sizes(arguments: Namespace) -> Sizes:
     sizes = QUICK if arguments.quick else FULL
     objects = arguments.objects or sizes.objects
     return replace(

@@ -4,10 +4,10 @@ Every contender lists Jobs into a cache, watches an update of each, and sends st
 in processes of its own, in turn, for several rounds; what counts is their CPU time and memory.
 """
 
-import argparse
 import asyncio
 import importlib.util
 import sys
+from argparse import Namespace
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, replace
@@ -17,7 +17,7 @@ from pathlib import Path
 
 import msgspec
 
-from bench import command, contenders, jobs, report
+from bench import command, contenders, contest, jobs, report
 from bench.command import Failed, Found, say
 from bench.run import FILLED, Figures, Task, Work
 from jobferry.clock import SystemClock
@@ -164,18 +164,14 @@ def _shown(found: Found) -> str:
     return "\n".join([*lines, *map(str, report.verdicts(rounds))])
 
 
-def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="bench.client")
-    add = parser.add_argument
-    add("--quick", action="store_true", help="small sizes, one round: does it work at all")
-    add("--rounds", type=int, metavar="N", help="how often each contender is measured")
-    add("--objects", type=int, metavar="N", help="Jobs to list and to update")
-    add("--only", nargs="+", choices=contenders.NAMES, default=contenders.NAMES)
-    add("--json", type=Path, metavar="FILE", help="write every figure there")
+def _arguments(argv: Sequence[str] | None) -> Namespace:
+    parser = contest.parser("client")
+    parser.add_argument("--objects", type=int, metavar="N", help="Jobs to list and to update")
+    parser.add_argument("--only", nargs="+", choices=contenders.NAMES, default=contenders.NAMES)
     return parser.parse_args(argv)
 
 
-def _sizes(arguments: argparse.Namespace) -> Sizes:
+def _sizes(arguments: Namespace) -> Sizes:
     sizes = QUICK if arguments.quick else FULL
     objects = arguments.objects or sizes.objects
     return replace(

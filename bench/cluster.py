@@ -5,11 +5,11 @@ the real control plane are played by a fake kubelet, which costs it nothing here
 servers. (That of localkube's process is all it takes to run pods, but for the pods' own.)
 """
 
-import argparse
 import asyncio
 import sys
 import tempfile
 import time
+from argparse import Namespace
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import asdict, dataclass, replace
@@ -17,8 +17,8 @@ from functools import partial
 from pathlib import Path
 
 from bench import cluster_report as report
-from bench import command, jobs, processes
-from bench.command import Found, say
+from bench import command, contest, jobs, processes
+from bench.command import Found
 from jobferry.clock import SystemClock
 from jobferry.kube import kubeconfig
 from jobferry.kube.cache import Change
@@ -30,7 +30,6 @@ from jobferry.kube.resources import JOBS
 from jobferry.local.processes import Cluster
 from jobferry.objects import Obj, conditions
 from jobferry.runtime import supervise
-from jobferry.testing import assets
 from jobferry.testing.control_plane import JOB_CONTROLLERS, ControlPlane
 from jobferry.testing.fake_kubelet import fake_kubelet
 
@@ -163,13 +162,8 @@ async def _run_all(client: Client, count: int) -> None:
 
 async def measure(sizes: Sizes) -> Found:
     """Measure all in every round, in turn forwards and backwards."""
-    rounds: dict[str, list[dict[str, float]]] = {name: [] for name in CONTENDERS}
-    for number in range(sizes.rounds):
-        names = list(CONTENDERS)
-        for name in names if number % 2 == 0 else reversed(names):
-            say(f"Round {number + 1} of {sizes.rounds}: {name}.")
-            rounds[name].append(await measure_one(name, sizes))
-    return {"kubernetes": assets.CURRENT, "sizes": asdict(sizes), "rounds": rounds}
+    found = await contest.hold(CONTENDERS, sizes.rounds, lambda name: measure_one(name, sizes))
+    return {**found, "sizes": asdict(sizes)}
 
 
 def _shown(found: Found) -> str:
@@ -178,30 +172,19 @@ def _shown(found: Found) -> str:
         f"{sizes['jobs']} Jobs ({sizes['simulated']} simulated) of one pod that ends at once, "
         f"created {WRITERS} at a time."
     )
-    return "\n".join(
-        [
-            command.machine(found),
-            what,
-            "",
-            report.table(found["rounds"]),
-            "",
-            *report.verdicts(found["rounds"]),
-        ]
-    )
+    rounds = found["rounds"]
+    return contest.shown(found, what, report.table(rounds), report.verdicts(rounds))
 
 
-def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="bench.cluster")
+def _arguments(argv: Sequence[str] | None) -> Namespace:
+    parser = contest.parser("cluster")
     add = parser.add_argument
-    add("--quick", action="store_true", help="few Jobs, one round: does it work at all")
-    add("--rounds", type=int, metavar="N", help="how often each is measured")
     add("--jobs", type=int, metavar="N", help="Jobs to run")
     add("--simulated", type=int, metavar="N", help="simulated Jobs to run")
-    add("--json", type=Path, metavar="FILE", help="write every figure there")
     return parser.parse_args(argv)
 
 
-def _sizes(arguments: argparse.Namespace) -> Sizes:
+def _sizes(arguments: Namespace) -> Sizes:
     sizes = QUICK if arguments.quick else FULL
     return replace(
         sizes,

@@ -5,13 +5,12 @@ fewest writes any dispatcher needs and thinks nothing, and *direct*, the same Jo
 workers. One observer watches all three clusters; every dispatcher has a process of its own.
 """
 
-import argparse
 import sys
+from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
-from bench import bursts, command, dispatch_report, dispatchers, jobs
+from bench import bursts, command, contest, dispatch_report, dispatchers, jobs
 from bench.bursts import Shape
 from bench.command import Found, say
 from bench.dispatchers import CONTENDERS, DIRECT
@@ -106,16 +105,12 @@ async def measure(sizes: Sizes) -> Found:
         return {"kubernetes": clusters.planes[HUB].version, **found}
 
 
-def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="bench.dispatch")
-    add = parser.add_argument
-    add("--quick", action="store_true", help="small sizes, one round: does it work at all")
-    add("--rounds", type=int, metavar="N", help="how often each contender is measured")
-    add("--json", type=Path, metavar="FILE", help="write every figure there")
+def _arguments(argv: Sequence[str] | None) -> Namespace:
+    parser = contest.parser("dispatch")
     return parser.parse_args(argv)
 
 
-def _sizes(arguments: argparse.Namespace) -> Sizes:
+def _sizes(arguments: Namespace) -> Sizes:
     sizes = QUICK if arguments.quick else FULL
     if rounds := arguments.rounds:
         return replace(sizes, rounds=rounds, bursts=dict.fromkeys(sizes.bursts, rounds))

@@ -1,7 +1,7 @@
-"""Runs pytest with the arguments given: all tests in two halves at once, some tests just so.
+"""Runs pytest with the arguments given: all tests in three parts at once, some tests just so.
 
-Most tests wait for processes now and then, and no test uses two cores. What failed in either half is in the one
-cache where pytest looks for it (`--last-failed`).
+Most tests wait for processes now and then, and no test uses two cores: two parts would leave them idle. What failed
+in any part is in the one cache where pytest looks for it (`--last-failed`).
 """
 
 import json
@@ -9,12 +9,18 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
+from typing import IO
 
-HALVES = ("tests/unit tests/api", "tests/system")
+PARTS = {
+    "unit+api": ["tests/unit", "tests/api"],
+    "system": ["tests/system", "--ignore=tests/system/alone"],
+    "alone": ["tests/system/alone"],
+}
 NOTHING_RAN = 5
-"""The exit code of pytest where no test was to be run: there may be some in the other half."""
+"""The exit code of pytest where no test was to be run: there may be some in the other parts."""
 
 FAILED = "v/cache/lastfailed"
 
@@ -27,19 +33,33 @@ def main(arguments: Sequence[str]) -> int:
     cache = next(
         (each[10:] for each in arguments if each.startswith("cache_dir=")), ".pytest_cache"
     )
-    caches = [Path(cache) / each.replace(" ", "+").replace("/", "-") for each in HALVES]
+    caches = {name: Path(cache) / name for name in PARTS}
     commands = [
-        [*pytest, "-o", f"cache_dir={own}", *half.split()]
-        for own, half in zip(caches, HALVES, strict=True)
+        [*pytest, "-o", f"cache_dir={caches[name]}", *part] for name, part in PARTS.items()
     ]
-    with tempfile.TemporaryFile() as later:
-        beside = subprocess.Popen(commands[1], stdout=later, stderr=subprocess.STDOUT)
-        codes = [subprocess.run(commands[0], check=False).returncode, beside.wait()]
-        later.seek(0)
-        sys.stdout.flush()
-        sys.stdout.buffer.write(later.read())
-    _join(caches, Path(cache))
+    codes = _run_at_once(commands)
+    _join(caches.values(), Path(cache))
     return next((code for code in codes if code not in (0, NOTHING_RAN)), min(codes))
+
+
+def _run_at_once(commands: Sequence[Sequence[str]]) -> list[int]:
+    """Run commands; the first may be watched, what the others print comes after it."""
+    first, *others = commands
+    with ExitStack() as stack:
+        printed: list[IO[bytes]] = [
+            stack.enter_context(tempfile.TemporaryFile()) for _ in others
+        ]
+        beside = [
+            subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT)
+            for command, file in zip(others, printed, strict=True)
+        ]
+        codes = [subprocess.run(first, check=False).returncode]
+        sys.stdout.flush()
+        for process, file in zip(beside, printed, strict=True):
+            codes.append(process.wait())
+            file.seek(0)
+            sys.stdout.buffer.write(file.read())
+    return codes
 
 
 def _chooses(arguments: Sequence[str]) -> bool:
@@ -49,7 +69,7 @@ def _chooses(arguments: Sequence[str]) -> bool:
     ) or not {"--last-failed", "--lf"}.isdisjoint(arguments)
 
 
-def _join(parts: Sequence[Path], whole: Path) -> None:
+def _join(parts: Iterable[Path], whole: Path) -> None:
     found: dict[str, bool] = {}
     for part in parts:
         if (part / FAILED).exists():

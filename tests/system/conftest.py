@@ -88,11 +88,13 @@ async def _world(
     clients = {name: await stack.enter_async_context(fleet.client(name)) for name in NAMES}
     for client in clients.values():
         await client.create(NAMESPACES, {"metadata": {"name": namespace}})
-        stack.push_async_callback(client.delete, NAMESPACES, namespace)
+        if fleet.is_shared:
+            stack.push_async_callback(client.delete, NAMESPACES, namespace)
     world = World(
         clients[hub], {name: clients[cluster] for name, cluster in workers.items()}, namespace
     )
-    stack.push_async_callback(world.clear)
+    if fleet.is_shared:
+        stack.push_async_callback(world.clear)
     return world
 
 

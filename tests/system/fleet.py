@@ -143,6 +143,8 @@ class Fleet(ABC):
     planes: Mapping[str, Plane]
     clock: Clock
     reach: Reach
+    is_shared = True
+    """Whether other tests have it next; else it goes with all that a test left."""
 
     def __init__(self) -> None:
         self.races: set[str] = set()

@@ -4,9 +4,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
+from jobferry.clock import sleep
 from jobferry.core import placement_object
 from jobferry.core.placement_object import RESOURCE as PLACEMENTS
 from jobferry.dispatch import manifests
+from jobferry.dispatch.rivals import CLUSTERS as RIVALS
 from jobferry.kinds.adapter import Adapter
 from jobferry.kube import errors
 from jobferry.kube.calls import Scope
@@ -14,6 +16,7 @@ from jobferry.kube.client import Client
 from jobferry.kube.resources import CRDS
 from jobferry.objects import Obj, merge_patch
 from jobferry.objects.resource import Resource
+from jobferry.workers import cluster
 from tests.system.fleet import IS_REAL, RESOURCES
 from tests.system.jobs import Holds, holds, is_there
 from tests.system.lab import Lab
@@ -69,6 +72,30 @@ async def undefine(client: Client, *kinds: str) -> None:
         await client.delete(CRDS, name)
     for name in names:
         await until_none(client, named(CRDS, name))
+
+
+@asynccontextmanager
+async def multikueue(hub: Client) -> AsyncIterator[None]:
+    """Let Kueue's MultiKueue seem to run on a hub during the block."""
+    crd = crds.small(
+        RIVALS.group, RIVALS.version, RIVALS.kind, crds.ANYTHING, None, scope="Cluster"
+    )
+    await hub.create(CRDS, crd)
+    name = crd["metadata"]["name"]
+    await until_one(hub, named(CRDS, name), holds("Established"))
+    await until_served(hub, RIVALS)
+    await hub.create(RIVALS, {"metadata": {"name": "theirs"}})
+    try:
+        yield
+    finally:
+        await hub.delete(CRDS, name)
+        await until_none(hub, named(CRDS, name))
+
+
+async def until_served(client: Client, resource: Resource) -> None:
+    """Wait until a kind is served, which is a moment after its CRD is established."""
+    while not await cluster.served(client, [resource]):
+        await sleep(client.clock, 0.1)
 
 
 @asynccontextmanager
@@ -208,10 +235,16 @@ class Trial:
 
 
 def trial(
-    lab: Lab, kind: str, *, queue: str | None = None, changes: Obj | None = None
+    lab: Lab,
+    kind: str,
+    *,
+    name: str | None = None,
+    queue: str | None = None,
+    changes: Obj | None = None,
 ) -> Trial:
     """Return the example of a kind from docs/kinds.md, with changes to its spec."""
-    obj: Obj = merge_patch.apply(EXAMPLES[kind], {"spec": changes or {}})
+    meta: Obj = {"name": name} if name else {}
     if queue:
-        obj = merge_patch.apply(obj, {"metadata": {"labels": {"jobferry.io/queue": queue}}})
+        meta["labels"] = {"jobferry.io/queue": queue}
+    obj: Obj = merge_patch.apply(EXAMPLES[kind], {"metadata": meta, "spec": changes or {}})
     return Trial(lab, kind, obj)

@@ -19,8 +19,8 @@ from jobferry.testing.clock import ManualClock, SkewedClock
 from tests.system.fleet import ADMIN, NAMES, Fleet, Network
 from tests.system.wires import Wires
 
-WITHOUT = ("scheduler", "nodes", "evictions")
-"""Controllers that are not wanted: there is one node, and its kubelet binds the pods."""
+WITHOUT = ("scheduler", "nodes", "evictions", "cron-jobs", "accounts", "pod-gc", "quotas")
+"""Controllers that are not wanted: the real clusters of these tests have none of them either, and all take time."""
 
 
 class Plane:
@@ -54,6 +54,7 @@ class OneProcess(Fleet):
     """Clusters of a single test."""
 
     planes: dict[str, Plane]
+    is_shared = False
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,10 +1,6 @@
 """Workers that go on refusing: they are asked less and less, and again as soon as something has changed."""
 
 from collections import Counter
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import replace
-from secrets import token_hex
 
 import pytest
 
@@ -14,37 +10,15 @@ from jobferry.kube.calls import Scope
 from jobferry.kube.resources import EVENTS, NAMESPACES
 from jobferry.objects.resource import Resource
 from jobferry.workers.resource import WORKERS
-from tests.system import audit
-from tests.system.fleet import IS_CHOSEN, IS_REAL, WORKER
+from tests.system.fleet import IS_CHOSEN, IS_REAL
 from tests.system.jobs import complete, job
 from tests.system.lab import Lab
-from tests.system.world import World, named, until_none
+from tests.system.refusing import creates, missing_there, submit_in_vain
+from tests.system.world import named, until_none
 
 pytestmark = pytest.mark.fleet
 
 QUOTAS = Resource("", "v1", "resourcequotas", "ResourceQuota")
-
-
-@asynccontextmanager
-async def missing_there(lab: Lab) -> AsyncIterator[World]:
-    """A namespace that the hub has, and no worker."""
-    home = replace(lab.world, namespace=f"missing-{token_hex(4)}")
-    await home.hub.create(NAMESPACES, {"metadata": {"name": home.namespace}})
-    try:
-        yield home
-        await home.clear()
-    finally:
-        await home.hub.delete(NAMESPACES, home.namespace)
-
-
-def creates(lab: Lab, worker: str, namespace: str) -> int:
-    """Count how often a worker was asked to create a Job in a namespace."""
-    return sum(
-        entry["verb"] == "create"
-        and audit.is_write(entry, "jobs")
-        and entry["objectRef"].get("namespace") == namespace
-        for entry in lab.fleet.audited(lab.clusters[worker], WORKER)
-    )
 
 
 async def test_a_worker_is_asked_once_for_all_jobs_of_a_namespace_that_it_lacks(
@@ -53,12 +27,7 @@ async def test_a_worker_is_asked_once_for_all_jobs_of_a_namespace_that_it_lacks(
     await lab.add_worker("south")
     names = [f"job-{number}" for number in range(10)]
     async with missing_there(lab) as home, lab.dispatcher():
-        await home.submit(job("first"))
-        await home.event("first", "Refused")
-        for name in names:
-            await home.submit(job(name))
-        for name in names:
-            assert "is missing" in await home.event(name, "NoWorker")
+        await submit_in_vain(home, "first", names)
         assert creates(lab, "south", home.namespace) == 1
 
         await home.workers["south"].create(NAMESPACES, {"metadata": {"name": home.namespace}})

@@ -25,7 +25,7 @@ from tests.system.jobs import (
 )
 from tests.system.lab import Lab
 from tests.system.meddling import Meddling, Send, makes_a_job
-from tests.system.test_refused_again import creates, missing_there
+from tests.system.refusing import creates, missing_there, submit_in_vain
 from tests.system.test_silent_workers import is_not_ready
 from tests.system.world import named, until_none, until_one
 
@@ -58,11 +58,7 @@ async def test_a_worker_that_makes_namespaces_now_gets_all_that_waited_for_one(
         right = granted(south, "jobferry-worker-namespaces", user(WORKER), home.namespace)
         await stack.enter_async_context(right)
         await stack.enter_async_context(lab.dispatcher())
-        await home.submit(job("first"))
-        await home.event("first", "Refused")
-        for name in ("b", "c"):
-            await home.submit(job(name))
-            assert "is missing" in await home.event(name, "NoWorker")
+        await submit_in_vain(home, "first", ["b", "c"])
         began = clock.monotonic()
 
         await lab.edit_worker("south", namespaces={"create": True})
@@ -79,11 +75,7 @@ async def test_a_worker_that_was_only_silent_is_not_asked_again_what_it_refused(
     await lab.add_worker("south")
     names = [f"job-{number}" for number in range(10)]
     async with missing_there(lab) as home, lab.dispatcher():
-        await home.submit(job("first"))
-        await home.event("first", "Refused")
-        for name in names:
-            await home.submit(job(name))
-            await home.event(name, "NoWorker")
+        await submit_in_vain(home, "first", names)
 
         lab.proxies["south"].freeze()
         await lab.worker("south", is_not_ready("Silent"))

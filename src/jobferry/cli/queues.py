@@ -3,12 +3,10 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from jobferry.cli import documents, options, render, tables
-from jobferry.cli.arguments import Parser, completes
-from jobferry.cli.hub import Hub, run
-from jobferry.cli.tables import Column
+from jobferry.cli.arguments import Parser
+from jobferry.cli.listing import Listing
+from jobferry.cli.tables import Column, Row
 from jobferry.dispatch.queues import QUEUES
-from jobferry.errors import BadInput
 from jobferry.localkube.apiserver.printing import durations
 from jobferry.objects import Obj
 
@@ -30,33 +28,14 @@ COLUMNS = (
 def main(arguments: Sequence[str]) -> None:
     """List Queues."""
     parser = Parser("jobferry queues", "[NAME ...] [option ...]", _ABOUT)
-    names = parser.add_argument("names", nargs="*", metavar="NAME", help="only these")
-    completes(names, "queues")
-    options.add_output(parser)
-    options.add_selector(parser)
-    options.add_where(parser, namespaced=False)
-    given = parser.parse_args(arguments)
-    labels = options.selector(given)
-    if given.names and labels:
-        raise BadInput("names do not go with -l", hint="Leave out the names.")
-
-    async def show(hub: Hub) -> None:
-        found = await hub.chosen(QUEUES, given.names, labels)
-        if not found and given.output in ("table", "wide"):
-            render.note("No Queues: every Job may run on every Worker.")
-            return
-        now = hub.client.clock.now()
-
-        def table(wide: bool) -> str:
-            return tables.text(COLUMNS, [row(each, now) for each in found], wide=wide)
-
-        is_one = len(given.names) == 1
-        render.text(documents.text(given.output, QUEUES, found, table, is_one=is_one))
-
-    run(options.where(given), show)
+    listing = Listing(
+        QUEUES, COLUMNS, row, none="No Queues: every Job may run on every Worker."
+    )
+    listing.add_arguments(parser)
+    listing.print(parser.parse_args(arguments))
 
 
-def row(queue: Obj, now: datetime) -> tables.Row:
+def row(queue: Obj, now: datetime) -> Row:
     """Return the row that shows a Queue."""
     spec = queue.get("spec") or {}
     gives_up = spec.get("giveUpAfterSeconds")

@@ -4,11 +4,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from importlib import import_module
 
-from jobferry.cli import documents, options, render, tables
-from jobferry.cli.arguments import Parser, completes
-from jobferry.cli.hub import Hub, run
-from jobferry.cli.tables import Column
-from jobferry.errors import BadInput
+from jobferry.cli.arguments import Parser
+from jobferry.cli.listing import Listing
+from jobferry.cli.tables import Column, Row
 from jobferry.localkube.apiserver.printing import durations
 from jobferry.objects import Obj, conditions
 from jobferry.workers.resource import WORKERS
@@ -48,7 +46,8 @@ def main(arguments: Sequence[str]) -> None:
     if first in SUBCOMMANDS and first != "list":
         import_module(f"jobferry.cli.worker_{first}").main(rest)
     else:
-        _list(rest if first == "list" else arguments)
+        given = parser().parse_args(rest if first == "list" else arguments)
+        _listing().print(given)
 
 
 def parser() -> Parser:
@@ -60,39 +59,16 @@ def parser() -> Parser:
         _ABOUT,
         epilog=f"subcommands:\n{listing}",
     )
-    names = parser.add_argument("names", nargs="*", metavar="NAME", help="only these")
-    completes(names, "workers")
-    options.add_output(parser)
-    options.add_selector(parser)
-    options.add_where(parser, namespaced=False)
+    _listing().add_arguments(parser)
     return parser
 
 
-def _list(arguments: Sequence[str]) -> None:
-    given = parser().parse_args(arguments)
-    labels = options.selector(given)
-    if given.names and labels:
-        raise BadInput("names do not go with -l", hint="Leave out the names.")
-
-    async def show(hub: Hub) -> None:
-        found = await hub.chosen(WORKERS, given.names, labels)
-        if not found and given.output in ("table", "wide"):
-            render.note(
-                "No Workers. `jobferry workers add NAME --from-context CONTEXT` makes one."
-            )
-            return
-        now = hub.client.clock.now()
-
-        def table(wide: bool) -> str:
-            return tables.text(COLUMNS, [row(each, now) for each in found], wide=wide)
-
-        is_one = len(given.names) == 1
-        render.text(documents.text(given.output, WORKERS, found, table, is_one=is_one))
-
-    run(options.where(given), show)
+def _listing() -> Listing:
+    none = "No Workers. `jobferry workers add NAME --from-context CONTEXT` makes one."
+    return Listing(WORKERS, COLUMNS, row, none=none)
 
 
-def row(worker: Obj, now: datetime) -> tables.Row:
+def row(worker: Obj, now: datetime) -> Row:
     """Return the row that shows a Worker."""
     meta, status = worker["metadata"], worker.get("status") or {}
     ready = conditions.find(status.get("conditions"), "Ready") or {}

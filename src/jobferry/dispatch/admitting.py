@@ -111,6 +111,8 @@ class Admitting:
                 self._settles_until = self._clock.monotonic() + SETTLE_WITHIN
             self._workers[name] = seen
             wishes.note(self._admission, seen)
+        if self._are_all_up():
+            self._settles_until = 0.0  # who is added later is not waited for
         self._pass_soon()
 
     def note_wish(
@@ -140,7 +142,7 @@ class Admitting:
         if not self._is_acting:
             return
         left = self._settles_until - self._clock.monotonic()
-        if left > 0 and not all(worker.is_up for worker in self._workers.values()):
+        if left > 0 and not self._are_all_up():
             if self._later is not None:
                 self._later.cancel()
             self._later = self._clock.call_later(left, self._pass)
@@ -150,6 +152,9 @@ class Admitting:
             self._wake(made.workload)
         for key in outcome.waiting:
             self._wake(key)
+
+    def _are_all_up(self) -> bool:
+        return all(worker.is_up for worker in self._workers.values())
 
     def _most_were_lost(self) -> bool:
         """Tell whether so many workers are out of reach, besides one that comes back, that it was us."""

@@ -106,6 +106,7 @@ class Dispatcher:
             on_mirror=self._on_mirror,
             on_change=self._on_worker,
         )
+        self.workloads.listen_to_load(self.workers.count_soon)
         self.queues = Queues(hub, self.workers.objects, options.lost_after)
         self.queues.objects.listen(self._on_queue)
         self._queue_statuses = QueueStatuses(hub, self.queues)
@@ -244,7 +245,7 @@ class Dispatcher:
         if not self._is_acting:
             return
         self._queue_mirrors(self.workers.link(name))
-        for worker in {name, *self._lost()}:
+        for worker in dict.fromkeys((name, *self._lost())):
             for key in self.workloads.on(worker):
                 self._queue.add(key)
         for key in self._wanderers():

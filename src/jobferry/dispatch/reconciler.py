@@ -75,6 +75,8 @@ class Reconciler:
     async def reconcile(self, key: WorkloadKey) -> Outcome:
         """Take steps until there is none to take."""
         known, kind = Known(key), self._views.workloads.adapters[key.kind]
+        if self._is_unknown(key):
+            return DONE  # once its kind is followed, its mirrors are reconciled
         for _ in range(MOST_STEPS):
             view = self._views.of(known)
             step = decide(view, kind)
@@ -106,6 +108,11 @@ class Reconciler:
                 self._tell(key, (Notice(reason, str(trouble)),))
                 return Again(self._views.memory.postpone(key))
         raise errors.ServerFailure(f"{key}: no end after {MOST_STEPS} steps")
+
+    def _is_unknown(self, key: WorkloadKey) -> bool:
+        """Tell whether nothing can be said of a workload: its kind is not followed, nor was it seen to be deleted."""
+        is_followed = key.kind in self._views.workloads.followed
+        return not is_followed and not self._views.memory.buried(key)
 
     async def _take(self, kind: Adapter, known: Known, view: View, step: Step) -> None:
         match step:

@@ -62,20 +62,34 @@ class Holders:
     """Which workers have, or had, a mirror of a workload: few of many."""
 
     def __init__(self) -> None:
-        self._workers: dict[WorkloadKey, set[str]] = {}
+        self._names: dict[WorkloadKey, dict[str, tuple[str, ...]]] = {}
+        """By workload and worker: those of the mirror, and of copies that people made of it."""
 
     def note(self, worker: str, key: WorkloadKey, change: Change[MirrorHead]) -> None:
         """Take note that a mirror of a workload came, changed or went."""
+        if change.before is not None:
+            was = WorkloadKey(key.kind, *change.before.head.workload)
+            self._set(was, worker, self._others(was, worker, change.before))
         if change.after is not None:
-            self._workers.setdefault(key, set()).add(worker)
-        elif key in self._workers:
-            self._workers[key].discard(worker)
-            if not self._workers[key]:
-                del self._workers[key]
+            name = change.after.key.name
+            self._set(key, worker, (*self._others(key, worker, change.after), name))
+
+    def _others(self, key: WorkloadKey, worker: str, item: Item[MirrorHead]) -> tuple[str, ...]:
+        known = self._names.get(key, {}).get(worker, ())
+        return tuple(name for name in known if name != item.key.name)
+
+    def _set(self, key: WorkloadKey, worker: str, names: tuple[str, ...]) -> None:
+        held = self._names.setdefault(key, {})
+        if names:
+            held[worker] = names
+        else:
+            held.pop(worker, None)
+        if not held:
+            del self._names[key]
 
     def of(self, key: WorkloadKey) -> Collection[str]:
         """Name the workers that have a mirror of a workload; one that was removed may be among them."""
-        return self._workers.get(key, ())
+        return self._names.get(key, ())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

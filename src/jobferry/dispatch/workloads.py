@@ -38,6 +38,7 @@ class Workloads:
         self._workers: dict[WorkloadKey, tuple[str, ...]] = {}
         self._busy: dict[str, dict[WorkloadKey, None]] = {}
         self._listeners: list[Listener] = []
+        self._load_listeners: list[Callable[[str], None]] = []
 
     # Which kinds
 
@@ -130,6 +131,10 @@ class Workloads:
         """Call `listener` for every change from now on."""
         self._listeners.append(listener)
 
+    def listen_to_load(self, listener: Callable[[str], None]) -> None:
+        """Call `listener` with the name of each worker that has more to do from now on, or less."""
+        self._load_listeners.append(listener)
+
     def absorb(self, kind: str, answer: Obj | bytes) -> None:
         """Take in the answer to a write of ours, ahead of the watch."""
         informer = self._informers.get(kind)
@@ -170,6 +175,9 @@ class Workloads:
             self._workers[key] = now
         else:
             self._workers.pop(key, None)
+        for worker in dict.fromkeys((*before, *now)):
+            for listener in self._load_listeners if worker != NOWHERE else ():
+                listener(worker)
 
 
 def _concerns(adapter: Adapter, head: WorkloadHead) -> bool:

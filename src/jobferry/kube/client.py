@@ -273,11 +273,12 @@ def connect(
     patience: retry.Patience = retry.PATIENT,
     observe: Observe | None = None,
     reach: Reach = HttpTransport,
+    random: Random | None = None,
     hearing: Hearing | None = None,
 ) -> Client:
     """Return a client, by default over sockets; nothing is opened until the first call.
 
-    `hearing` takes note of what is heard, where that is to outlive the client.
+    `random` spreads retries; `hearing` takes note of what is heard, where that is to outlive the client.
     """
     transport = reach(access.server, clock)
     if observe is not None:
@@ -289,6 +290,7 @@ def connect(
         credentials=access.credentials,
         headers=access.headers,
         patience=patience,
+        random=random,
         hearing=hearing,
     )
 

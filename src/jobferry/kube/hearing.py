@@ -50,8 +50,9 @@ class Hearing:
         self._clock = clock
         self._heard = self._welcome = clock.monotonic()
         self._measured = -MEASURE_EVERY
-        self._waiting: set[Waiting] = set()
-        self._streams: set[Stream] = set()
+        # In the order in which they began, which is the one in which they are let go of.
+        self._waiting: dict[Waiting, None] = {}
+        self._streams: dict[Stream, None] = {}
         self._is_missed = False
         self._returned = asyncio.Event()
 
@@ -141,19 +142,19 @@ class Hearing:
 
     def begin(self, waiting: "Waiting") -> None:
         """Keep a request that waits for an answer, so that it can be let go of."""
-        self._waiting.add(waiting)
+        self._waiting[waiting] = None
 
     def end(self, waiting: "Waiting") -> None:
         """Take note that a request waits no more."""
-        self._waiting.discard(waiting)
+        self._waiting.pop(waiting, None)
 
     def open(self, stream: Stream) -> None:
         """Keep an open watch, so that it can be let go of."""
-        self._streams.add(stream)
+        self._streams[stream] = None
 
     def close(self, stream: Stream) -> None:
         """Take note that a watch is over."""
-        self._streams.discard(stream)
+        self._streams.pop(stream, None)
 
 
 class Waiting(AbstractAsyncContextManager[None]):

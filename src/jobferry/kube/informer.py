@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
-from typing import Generic, NamedTuple
+from typing import Generic
 
 import msgspec
 import orjson
@@ -20,7 +20,7 @@ from jobferry.kube import calls, errors, items, watch
 from jobferry.kube.cache import Cache, Change, Index
 from jobferry.kube.calls import Scope, Start
 from jobferry.kube.client import Client
-from jobferry.kube.items import H, Head, Item, Json, Key, Reading
+from jobferry.kube.items import Collecting, H, Head, Item, Json, Key, Reading, Seen
 from jobferry.kube.watch import Event, Watching
 from jobferry.objects import Obj, labels
 from jobferry.runtime.backoff import Backoff
@@ -94,6 +94,7 @@ class Informer(Generic[H]):
         self._since: str | None = None
         self._heard: Seconds | None = None
         self._is_following = False
+        self._was_cut_off = False
         self._trouble: Error | None = None
         self._asks_for_initial_events = watching.initial_events
         self._log = _log.bind(cluster=client.name, resource=str(scope.resource))
@@ -145,7 +146,7 @@ class Informer(Generic[H]):
         except msgspec.DecodeError as error:
             what = f"{self._client.name}: an answer about {self._scope.resource}"
             raise errors.ServerFailure(f"{what} is no object: {error}") from error
-        if head.metadata.deletion_timestamp and _is_let_go(orjson.loads(body)["metadata"]):
+        if head.metadata.deletion_timestamp and items.is_let_go(orjson.loads(body)["metadata"]):
             self._tell(self._cache.remove_gone(items.key(head), head.metadata.uid))
             return
         version = int(head.metadata.resource_version)
@@ -196,6 +197,7 @@ class Informer(Generic[H]):
             self._since = None
             self._note_link(False, error)
         except Error as error:
+            self._was_cut_off |= isinstance(error, errors.Unreachable)
             self._note_link(False, error)
             if self._heeds_refusal and isinstance(error, errors.Forbidden):
                 raise
@@ -226,7 +228,7 @@ class Informer(Generic[H]):
         """Follow as long as one watch lasts, from where we are or from the beginning."""
         if self._since is None and not self._asks_for_initial_events:
             await self._list()
-        collecting = None if self._since is not None else _Collecting[H]()
+        collecting = None if self._since is not None else Collecting[H]()
         try:
             await self._watch(collecting)
         except (errors.BadRequest, errors.Invalid):
@@ -240,12 +242,14 @@ class Informer(Generic[H]):
             self._asks_for_initial_events &= collecting is None or collecting.is_over
             raise
 
-    async def _watch(self, collecting: "_Collecting[H] | None") -> None:
+    async def _watch(self, collecting: Collecting[H] | None) -> None:
         since = self._since if self._since is not None else Start.INITIAL_EVENTS
         batches = watch.batches(self._client, self._scope, since, self._watching)
         async with aclosing(batches):
             async for batch in batches:
                 self._heard = self._client.clock.monotonic()
+                if collecting is None and self._was_cut_off:
+                    await self._compare_histories()
                 self._note_link(True, None)
                 for event in batch:
                     if collecting is None or collecting.is_over:
@@ -253,7 +257,17 @@ class Informer(Generic[H]):
                     else:
                         self._collect(event, collecting)
 
-    def _collect(self, event: Event, collecting: "_Collecting[H]") -> None:
+    async def _compare_histories(self) -> None:
+        """Raise `Expired` if history went back while we were cut off: the cluster was restored from a backup.
+
+        Once its versions are beyond where we were, nothing would tell that they are others.
+        """
+        answer = await self._client.send(calls.list_(self._scope, limit=1))
+        self._was_cut_off = False
+        if (version := items.page(answer.body).version) < self._version:
+            raise errors.Expired(f"history went back from {self._version} to {version}")
+
+    def _collect(self, event: Event, collecting: Collecting[H]) -> None:
         """Gather the initial events; what is cached stays until all of them are here."""
         if event.type == "BOOKMARK":
             mark = items.bookmark(event.object)
@@ -325,7 +339,7 @@ class Informer(Generic[H]):
         self._version = version
         self._since = str(version)
 
-    def _see(self, raw: Json) -> "_Seen[H]":
+    def _see(self, raw: Json) -> Seen[H]:
         """Read an object, and keep of it what is wanted; raises `msgspec.DecodeError` for what has no name.
 
         One that makes no sense, to us or to whoever chose what is kept, keeps us from no other; what was known of
@@ -341,9 +355,9 @@ class Informer(Generic[H]):
             told = f"{type(error).__name__}: {error}"
             self._log.warning("Object skipped", error=told, key=seen.key, skipped=self.skipped)
             return seen
-        return _Seen(items.key(head), head.metadata.uid, version, item)
+        return Seen(items.key(head), head.metadata.uid, version, item)
 
-    def _recall(self, raw: Json) -> "_Seen[H]":
+    def _recall(self, raw: Json) -> Seen[H]:
         """Read no more of an object than who it is; the rest is what was known."""
         head = _ANY.decode(raw)
         key, uid = items.key(head), head.metadata.uid
@@ -352,7 +366,7 @@ class Informer(Generic[H]):
         except ValueError as error:
             raise msgspec.ValidationError(f"{key}: its resourceVersion is no number") from error
         known = self._cache.get(key)
-        return _Seen(key, uid, version, known if known and known.uid == uid else None)
+        return Seen(key, uid, version, known if known and known.uid == uid else None)
 
     def _item(self, head: H, raw: Json) -> Item[H]:
         body = items.body(head, raw)
@@ -372,28 +386,3 @@ class Informer(Generic[H]):
             listener(change)
         except Exception as error:  # noqa: BLE001 (objects are written by anybody)
             self._log.failure("A listener failed", error, key=str(change.item.key))
-
-
-class _Seen(NamedTuple, Generic[H]):
-    """Who an object is, at which version, and what is kept of it."""
-
-    key: Key
-    uid: str
-    version: int
-    item: Item[H] | None
-
-
-class _Collecting(Generic[H]):
-    """The initial events of a watch, until the server says that they are all."""
-
-    def __init__(self) -> None:
-        self.found: dict[Key, Item[H]] = {}
-        self.is_over = False
-
-
-def _is_let_go(meta: Obj) -> bool:
-    """Tell whether a write took away the last thing that kept a deleted object.
-
-    Servers do not store what was written then, but remove the object: the answer has an old version.
-    """
-    return meta.get("deletionGracePeriodSeconds") == 0 and not meta.get("finalizers")

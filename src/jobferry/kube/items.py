@@ -181,3 +181,28 @@ def _encoded_without(whole: bytes) -> bytes:
     meta = _PARTS.decode(parts["metadata"])
     del meta["managedFields"]
     return _ENCODER.encode({**parts, "metadata": meta})
+
+
+class Seen(NamedTuple, Generic[H]):
+    """Who an object is, at which version, and what is kept of it."""
+
+    key: Key
+    uid: str
+    version: int
+    item: Item[H] | None
+
+
+class Collecting(Generic[H]):
+    """The initial events of a watch, until the server says that they are all."""
+
+    def __init__(self) -> None:
+        self.found: dict[Key, Item[H]] = {}
+        self.is_over = False
+
+
+def is_let_go(meta: Obj) -> bool:
+    """Tell whether a write took away the last thing that kept a deleted object.
+
+    Servers do not store what was written then, but remove the object: the answer has an old version.
+    """
+    return meta.get("deletionGracePeriodSeconds") == 0 and not meta.get("finalizers")

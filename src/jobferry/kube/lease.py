@@ -12,6 +12,8 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
+import msgspec
+
 from jobferry import log
 from jobferry.clock import Seconds, timeout
 from jobferry.errors import BadInput, Error, Transient
@@ -61,6 +63,7 @@ class Candidate:
         self._terms = terms
         self._state = State()
         self._trouble: Error | None = None
+        self._refuted: LeaseHead | None = None
         self._news = asyncio.Event()
         self._informer = Informer(
             client,
@@ -160,6 +163,9 @@ class Candidate:
             self._see(None)
         else:
             self._informer.absorb(answer)
+            if self._state.record is self._refuted is not None:
+                # The server went back to a time before what the informer has, which would not go back for that.
+                self._see(msgspec.convert(answer, LeaseHead))
         self._state = replace(self._state, is_current=True)
 
     async def _write(self, record: LeaseHead | None) -> None:
@@ -174,6 +180,9 @@ class Candidate:
             if record is None:
                 raise  # not the Lease is missing but its namespace
             self._see(None)
+        except errors.Conflict:
+            self._refuted = record
+            raise
         else:
             self._state = replace(self._state, renewed_at=sent)
         self._state = replace(self._state, is_in_doubt=False)

@@ -8,7 +8,7 @@ With a clock that is moved by hand and numbers from a seed, the same calls have 
 to threads, so long work (YAML, CRDs) holds up the others.
 """
 
-from collections.abc import AsyncIterator, Set
+from collections.abc import AsyncIterator, Sequence, Set
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from random import Random
@@ -16,6 +16,7 @@ from random import Random
 from jobferry.clock import Clock
 from jobferry.kube.client import Client
 from jobferry.kube.in_process import InProcessTransport
+from jobferry.localkube.apiserver.admission.plugin import Plugin
 from jobferry.localkube.apiserver.core import Core, core
 from jobferry.localkube.apiserver.execution import Execution
 from jobferry.localkube.apiserver.handlers.backend import Backend
@@ -78,11 +79,12 @@ async def in_process(
     timeouts: Timeouts = TIMEOUTS,
     contents: Contents = NOTHING,
     without_plugins: Set[str] = frozenset(),
+    plugins: Sequence[Plugin] = (),
     audit: Audit | None = None,
 ) -> AsyncIterator[Cluster]:
     """Run an API server within the block, over `storage`, or else over one that it keeps in memory.
 
-    That one begins with `contents`, the snapshot of another.
+    That one begins with `contents`, the snapshot of another. `plugins` have their say where webhooks would.
     """
     async with AsyncExitStack() as stack:
         if storage is None:
@@ -99,6 +101,7 @@ async def in_process(
                 # Threads have a time of their own, which nobody can repeat.
                 execution=Execution(inline=True),
                 without_plugins=without_plugins,
+                plugins=plugins,
                 audit=audit,
             )
         )

@@ -168,6 +168,7 @@ class Link:
             clock=self._clock,
             observe=self._common.observe,
             reach=self._common.reach,
+            random=self._common.hub.random,
             hearing=hearing,
         )
 

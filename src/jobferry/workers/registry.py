@@ -109,6 +109,10 @@ class Workers:
         for item in self.objects:
             self._queue.add(item.key.name)
 
+    def count_soon(self, name: str) -> None:
+        """Write how much a worker has to do, now that it is more or less."""
+        self._queue.add_after(name, COUNT_EVERY)
+
     def link(self, name: str) -> Link | None:
         """Return the link to a worker, up or not."""
         found = self._links.get(name)

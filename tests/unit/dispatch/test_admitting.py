@@ -172,8 +172,8 @@ async def test_a_worker_that_goes_takes_no_more(account: Account) -> None:
 
 async def test_the_first_worker_waits_for_the_others_a_moment(account: Account) -> None:
     """All that waited went to the first, once."""
-    account.has("east", "100")
     account.of.note_worker("west", replace(up("west"), is_up=False))
+    account.has("east", "100")
     account.wants(*(job(f"job-{n}") for n in range(4)))
     assert await account.told() == []
 
@@ -184,13 +184,24 @@ async def test_the_first_worker_waits_for_the_others_a_moment(account: Account) 
 
 
 async def test_that_moment_ends_even_if_they_do_not_come(account: Account) -> None:
-    account.has("east", "100")
     account.of.note_worker("west", replace(up("west"), is_up=False))
+    account.has("east", "100")
     account.wants(job())
     assert await account.told() == []
 
     account.clock.advance(SETTLE_WITHIN)
     await settle()
+
+    assert await account.told() == ["a"]
+
+
+async def test_that_moment_ends_once_all_have_come_whoever_is_added_then(
+    account: Account,
+) -> None:
+    account.has("east", "100")
+    account.of.note_worker("west", replace(up("west"), is_up=False))
+
+    account.wants(job())
 
     assert await account.told() == ["a"]
 

@@ -40,6 +40,25 @@ def test_a_worker_whose_mirror_went_holds_nothing() -> None:
     assert not holders.of(KEY)
 
 
+def test_a_worker_holds_a_mirror_though_a_copy_of_it_went() -> None:
+    holders, item, copy = Holders(), mirror("a", of="a"), mirror("a-copy", of="a")
+    holders.note("east", KEY, Change(None, item))
+    holders.note("east", KEY, Change(None, copy))
+    holders.note("east", KEY, Change(copy, None))
+
+    assert [*holders.of(KEY)] == ["east"]
+
+
+def test_what_says_to_be_the_mirror_of_another_workload_now_is_that_of_none_before() -> None:
+    holders, was, now = Holders(), mirror("a", of="a"), mirror("a", of="b")
+    other = KEY._replace(name="b")
+    holders.note("east", KEY, Change(None, was))
+    holders.note("east", other, Change(was, now))
+
+    assert not holders.of(KEY)
+    assert [*holders.of(other)] == ["east"]
+
+
 def test_what_is_gone_hides_nothing_that_was_made_since_under_its_name() -> None:
     known = Known(KEY, gone="uid-1")
 

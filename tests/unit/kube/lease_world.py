@@ -35,12 +35,15 @@ class Server:
         self.history: list[Obj] = []
         self.watchers: list[asyncio.Queue[Obj]] = []
         self.refuses: int | None = None
+        self.asked = 0
+        """How many requests came."""
 
     @property
     def holder(self) -> str | None:
         return self.lease["spec"].get("holderIdentity") if self.lease else None
 
     def answer(self, method: str, path: str, body: Any) -> tuple[int, Obj]:
+        self.asked += 1
         if self.refuses is not None:
             return self.refuses, {"kind": "Status", "message": "no"}
         if method == "POST":
@@ -73,6 +76,13 @@ class Server:
         """Change the Lease as somebody with kubectl would."""
         self._patch({"spec": spec})
 
+    def restore(self) -> None:
+        """Go back to a backup from when the Lease was new; watches from after that hear nothing."""
+        assert self.lease is not None
+        self.version = FIRST + 1
+        self.lease["metadata"]["resourceVersion"] = str(self.version)
+        self.watchers.clear()
+
     def delete(self) -> None:
         assert self.lease is not None
         self._store(self.lease, "DELETED")
@@ -104,7 +114,8 @@ class Server:
             while True:
                 yield await events.get()
         finally:
-            self.watchers.remove(events)
+            if events in self.watchers:
+                self.watchers.remove(events)
 
 
 class Line:

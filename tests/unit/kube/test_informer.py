@@ -238,28 +238,6 @@ async def test_a_server_that_never_ends_its_initial_events_is_listed(
         assert state(informer) == {"a": "1"}
 
 
-async def test_a_cluster_restored_from_a_backup_is_taken_as_it_is_now(
-    clock: ManualClock,
-) -> None:
-    server = Collection()
-    server.put("a", "1")
-    server.put("lost", "1")
-    informer = Informer(client_of(server, clock), SCOPE, Head)
-
-    async with following(informer, clock):
-        server.restore(version=50)
-        server.put("a", "old")
-        server.cut()
-        await settle()
-        assert state(informer) == {
-            "a": "1",
-            "lost": "1",
-        }  # a watch from the future tells nothing
-
-        await clock.pass_time(80)
-        assert state(informer) == {"a": "old"}
-
-
 async def test_what_is_not_to_be_kept_is_not_and_vanishes_when_it_changes_so(
     clock: ManualClock,
 ) -> None:

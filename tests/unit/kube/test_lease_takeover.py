@@ -38,6 +38,20 @@ async def test_an_answer_that_was_lost_is_found_in_the_lease(world: World) -> No
     assert world.at_work == ["ann"]
 
 
+async def test_a_lease_that_went_back_with_its_cluster_is_taken_for_what_it_is(
+    world: World,
+) -> None:
+    world.join("ann").start_for_good()
+    await world.pass_time(30)
+    world.server.restore()
+    world.server.asked = 0
+
+    await world.pass_time(30)
+
+    assert world.at_work == ["ann"]
+    assert world.server.asked < 60  # a renewal takes up to three requests, not thousands
+
+
 async def test_without_the_right_to_watch_the_standby_still_takes_over(world: World) -> None:
     leader, _ = await leader_and_standby(world, standby_watches=False)
     await world.pass_time(60)

@@ -1,6 +1,7 @@
-"""`make test`: two halves at once, and one memory of what failed."""
+"""`make test`: three parts at once, and one memory of what failed."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,11 +14,12 @@ FAILED = ".pytest_cache/some/v/cache/lastfailed"
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A folder with a test that passes, one that fails, and a part without tests."""
-    for part in ("unit", "api", "system"):
+    """A folder with a test in each part, of which the second fails."""
+    for part in ("unit", "api", "system/alone"):
         (tmp_path / "tests" / part).mkdir(parents=True)
     (tmp_path / "tests/unit/test_a.py").write_text("def test_a(): pass\n")
     (tmp_path / "tests/system/test_b.py").write_text("def test_b(): assert False\n")
+    (tmp_path / "tests/system/alone/test_c.py").write_text("def test_c(): pass\n")
     return tmp_path
 
 
@@ -33,11 +35,11 @@ def run(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
 
 
-def test_both_halves_are_told_of_and_what_failed_is_kept(project: Path) -> None:
+def test_all_parts_are_told_of_and_what_failed_is_kept(project: Path) -> None:
     done = run(project)
 
     assert done.returncode == 1
-    assert done.stdout.index("1 passed") < done.stdout.index("1 failed")
+    assert re.findall(r"1 (\w+) in ", done.stdout) == ["passed", "failed", "passed"]
     assert json.loads((project / FAILED).read_text()) == {
         "tests/system/test_b.py::test_b": True
     }
@@ -46,7 +48,7 @@ def test_both_halves_are_told_of_and_what_failed_is_kept(project: Path) -> None:
     assert "passed" not in again.stdout
 
 
-def test_a_half_without_tests_is_no_failure(project: Path) -> None:
+def test_a_part_without_tests_is_no_failure(project: Path) -> None:
     (project / "tests/system/test_b.py").unlink()
 
     assert run(project).returncode == 0

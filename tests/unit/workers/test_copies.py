@@ -7,7 +7,7 @@ import pytest
 
 from jobferry.kinds.adapter import Context
 from jobferry.kinds.job.delegated import DelegatedJob
-from jobferry.kube import errors
+from jobferry.kube import errors, optional
 from jobferry.kube.client import Client
 from jobferry.kube.in_process import InProcessTransport
 from jobferry.kube.items import Key
@@ -192,7 +192,7 @@ async def test_one_kind_that_cannot_be_followed_hides_no_other(
         assert copies.are_kinds_missing == (refusal[0] == 404)
 
         kinds.of["jobsets"].failures.clear()
-        await kinds.clock.pass_time(20)
+        await kinds.clock.pass_time(optional.ASK_AGAIN_AFTER + 20)
         assert copies.hidden == {}
         assert copies.watched == {JOB_NAME: None, JOB_SET: None}
 

@@ -34,6 +34,7 @@ FOUND = {
     "/api/v1/namespaces/kube-system": {"metadata": {"uid": "east-uid"}},
     "/version": {"gitVersion": "v1.35.8"},
     "/apis/batch/v1": {"resources": [{"name": "jobs"}]},
+    "/apis/batch/v1/jobs": {"metadata": {"resourceVersion": "7"}, "items": []},
 }
 SYNCED = {
     "type": "BOOKMARK",
@@ -87,7 +88,7 @@ class Server:
         await self._answer(request, within)
         if self.refuses:
             return status(self.refuses, "Forbidden")
-        return Answer(200, {}, orjson.dumps(FOUND.get(request.target, {})))
+        return Answer(200, {}, orjson.dumps(FOUND.get(request.target.partition("?")[0], {})))
 
     @asynccontextmanager
     async def stream(self, request: Request, *, within: Seconds) -> AsyncIterator[Stream]:

@@ -7,7 +7,7 @@
 `server.serve` puts it behind a socket; `jobferry.localkube.in_process` gives clients for it in the same process.
 """
 
-from collections.abc import AsyncIterator, Callable, Set
+from collections.abc import AsyncIterator, Callable, Sequence, Set
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from random import Random, SystemRandom
@@ -17,6 +17,7 @@ from jobferry.localkube.apiserver import aggregated_roles, built_in, ids
 from jobferry.localkube.apiserver.access import guard
 from jobferry.localkube.apiserver.access.rbac import RoleBook
 from jobferry.localkube.apiserver.admission.chain import chain
+from jobferry.localkube.apiserver.admission.plugin import Plugin
 from jobferry.localkube.apiserver.bootstrap import bootstrap
 from jobferry.localkube.apiserver.definitions import Definitions
 from jobferry.localkube.apiserver.door import Door
@@ -68,6 +69,7 @@ async def core(
     timeouts: Timeouts = TIMEOUTS,
     execution: Execution | None = None,
     without_plugins: Set[str] = frozenset(),
+    plugins: Sequence[Plugin] = (),
     signing: Callable[[], Pair] = signing_key,
     audit: Audit | None = None,
     address: str = "127.0.0.1:443",
@@ -75,13 +77,12 @@ async def core(
     """Serve what is in `storage` within the block: to those who call `app`, and by itself (CRDs, roles, events).
 
     All ids are drawn from `random`. `nodes` tells how nodes are reached; `signing` gives the key for tokens, and is
-    asked when the first one is wanted; `execution` is where long work is done, if not in threads; `address`
-    (host:port) is what clients are told.
+    asked when the first one is wanted; `execution` is where long work is done, if not in threads; `plugins` are
+    asked where upstream asks webhooks; `address` (host:port) is what clients are told.
     """
     random, execution = random or SystemRandom(), execution or Execution()
     registry, book = Registry(built_in.resources()), RoleBook()
-    door = Door(storage, execution)
-    view = View(door, registry)
+    view = View(door := Door(storage, execution), registry)
     failure: BaseException | None = None
     async with AsyncExitStack() as stack:
         for watch in guard.follow(storage, book):
@@ -90,7 +91,7 @@ async def core(
             view,
             clock,
             suffix=lambda: ids.suffix(random),
-            always=(guard.plugin(book),),
+            always=(guard.plugin(book), *plugins),
             without=without_plugins,
         )
         backend = Backend(

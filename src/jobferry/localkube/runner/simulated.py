@@ -31,6 +31,9 @@ RUN_SECONDS = "jobferry.io/run-seconds"
 EXIT_CODE = "jobferry.io/exit-code"
 """The annotation that says what its containers end with."""
 
+STOP_SECONDS = "jobferry.io/stop-seconds"
+"""The annotation that says how long its containers take to end when they are asked to; longer than their grace: they are killed."""
+
 STOPPED, KILLED = 143, 137
 
 CAPACITY: Mapping[str, str] = {"cpu": "64", "memory": "256Gi", "pods": "1000"}
@@ -82,6 +85,13 @@ def drawn(random: Random, *, mean: Seconds, failures: float = 0.0, code: int = 1
 class _Run:
     attempts: list[Attempt]
     timer: Timer | None = None
+    stopping: Timer | None = None
+
+    def cancel(self) -> None:
+        """Let it not end by itself any more."""
+        for timer in (self.timer, self.stopping):
+            if timer is not None:
+                timer.cancel()
 
 
 class Simulation:
@@ -125,8 +135,14 @@ class Simulation:
         """Do nothing: what is simulated is always well."""
 
     def stop(self, pod: Obj, name: str) -> None:
-        """End a container as one that heeds SIGTERM."""
-        self._end(pod["metadata"]["uid"], name, STOPPED)
+        """End a container as one that heeds SIGTERM, sooner or later."""
+        uid, late = pod["metadata"]["uid"], _stop_seconds(pod)
+        if late <= 0:
+            self._end(uid, name, STOPPED)
+            return
+        run = self._runs[uid][name]
+        if run.stopping is None:
+            run.stopping = self._clock.call_later(late, lambda: self._end(uid, name, STOPPED))
 
     def kill(self, uid: str, name: str) -> None:
         """End a container now."""
@@ -135,13 +151,11 @@ class Simulation:
     async def remove(self, uid: str) -> None:
         """Forget a pod."""
         for run in self._runs.pop(uid, {}).values():
-            if run.timer is not None:
-                run.timer.cancel()
+            run.cancel()
 
     def _end(self, uid: str, name: str, code: int) -> None:
         run = self._runs[uid][name]
-        if run.timer is not None:
-            run.timer.cancel()
+        run.cancel()
         last = run.attempts[-1]
         if last.end is None:
             end = End(exit_code=code, at=self._clock.now())
@@ -198,6 +212,15 @@ async def _register(
     async with asyncio.TaskGroup() as group:
         for name in names:
             group.create_task(one(name))
+
+
+def _stop_seconds(pod: Obj) -> Seconds:
+    """Return how long the containers of a pod take to end; what makes no sense is no time."""
+    said = (pod["metadata"].get("annotations") or {}).get(STOP_SECONDS, 0)
+    try:
+        return float(said)
+    except ValueError:
+        return 0.0
 
 
 def _began(pod: Obj, name: str) -> datetime | None:

@@ -13,6 +13,7 @@ from jobferry.localkube.runner.backend import CannotStart
 from jobferry.localkube.runner.simulated import (
     EXIT_CODE,
     RUN_SECONDS,
+    STOP_SECONDS,
     by_annotations,
     drawn,
     simulating,
@@ -24,7 +25,7 @@ from tests.unit.localkube.runner.world import pod
 
 def simulated(name: str, node: str, **said: Any) -> Obj:
     made = pod(name, "none", nodeName=node)
-    annotations = {"seconds": RUN_SECONDS, "code": EXIT_CODE}
+    annotations = {"seconds": RUN_SECONDS, "code": EXIT_CODE, "stop": STOP_SECONDS}
     made["metadata"]["annotations"] = {annotations[k]: str(v) for k, v in said.items()}
     return made
 
@@ -79,6 +80,31 @@ async def test_a_deleted_pod_ends_and_goes() -> None:
         await settle()
 
         assert await phases(client) == {}
+
+
+async def test_a_pod_takes_its_time_to_stop_but_no_longer_than_its_grace() -> None:
+    clock = ManualClock()
+    async with (
+        in_process(clock, without_plugins={"ServiceAccount"}) as cluster,
+        cluster.client() as client,
+        simulating(client, ["node"]),
+    ):
+        for name, stop in {"slow": 5, "deaf": 600, "odd": "soon"}.items():
+            await client.create(PODS, simulated(name, "node", seconds=3600, stop=stop))
+        await clock.pass_time(1)
+        for name in ("slow", "deaf", "odd"):
+            await client.delete(PODS, name, "default")
+
+        await clock.pass_time(4)
+        first = await phases(client)
+        await clock.pass_time(2)
+        second = await phases(client)
+        await clock.pass_time(30)
+        third = await phases(client)
+
+    assert first == {"slow": "Running", "deaf": "Running"}
+    assert second == {"deaf": "Running"}
+    assert not third
 
 
 def test_durations_may_be_drawn() -> None:

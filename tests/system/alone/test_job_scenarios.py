@@ -73,7 +73,7 @@ async def test_on_a_real_control_plane() -> None:
 
 async def grant(client: Client, user: str) -> None:
     """Give a user the rights that the manual asks for."""
-    manual = Path(__file__).parents[2] / "docs" / "job-controller.md"
+    manual = Path(__file__).parents[3] / "docs" / "job-controller.md"
     role = yaml.safe_load(manual.read_text().split("```yaml")[1].split("```")[0])
     await client.create(CLUSTER_ROLES, role)
     binding = {

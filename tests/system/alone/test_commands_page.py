@@ -19,14 +19,14 @@ from jobferry.local.layout import HUB
 from jobferry.testing import assets
 from jobferry.testing.control_plane import ControlPlane
 from jobferry.workers.resource import WORKERS
+from tests.system.alone.test_up import Up, up
 from tests.system.jobs import ready
 from tests.system.terminal import install
-from tests.system.test_up import Up, up
 from tests.system.world import named, until_one
 
 pytestmark = pytest.mark.timeout(120)
 
-PAGE = Path(__file__).parents[2] / "docs" / "commands.md"
+PAGE = Path(__file__).parents[3] / "docs" / "commands.md"
 
 
 class Reader:

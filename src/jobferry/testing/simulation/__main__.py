@@ -1,0 +1,112 @@
+"""Plays histories: `python -m jobferry.testing.simulation --seeds 0-199`, or one again: `--seed 17`."""
+
+import argparse
+import logging
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from jobferry.testing.simulation.drawing import draw
+from jobferry.testing.simulation.events import History
+from jobferry.testing.simulation.many import play_many
+from jobferry.testing.simulation.playing import Outcome, play
+from jobferry.testing.simulation.shrinking import shrink
+
+_WIDTH = 200
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Play what is asked for; return 1 if anything broke."""
+    given = _parser().parse_args(arguments)
+    if given.hashes is not None:
+        return _hashes(given.hashes)
+    if given.seeds is not None:
+        return _many(given.seeds, shorten=not given.whole)
+    return _one(given)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m jobferry.testing.simulation", description=__doc__
+    )
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--seed", type=int, help="play one history, and tell all that happens")
+    what.add_argument("--seeds", type=_seeds, metavar="A-B", help="play many, on all cores")
+    what.add_argument(
+        "--hashes", type=_seeds, metavar="A-B", help="play some; tell their hashes"
+    )
+    what.add_argument("--history", type=Path, metavar="FILE", help="play one that was written")
+    parser.add_argument("--whole", action="store_true", help="do not shorten what fails")
+    parser.add_argument("--width", type=int, default=_WIDTH, help="of a line; 0: any")
+    parser.add_argument(
+        "--quiet", action="store_true", help="without the log of the dispatchers"
+    )
+    parser.add_argument("--save", type=Path, metavar="FILE", help="write what fails, shortened")
+    return parser
+
+
+def _seeds(text: str) -> range:
+    first, _, last = text.partition("-")
+    return range(int(first), int(last or first) + 1)
+
+
+def _one(given: argparse.Namespace) -> int:
+    if given.history is not None:
+        history = History.parse(given.history.read_text())
+    else:
+        history = draw(given.seed)
+    logging.getLogger().addHandler(logging.NullHandler())
+    outcome = play(history, with_log=not given.quiet)
+    if outcome.problems and given.save is not None:
+        given.save.write_text(f"{shrink(outcome).history}\n")
+    _say(*_cut(outcome.lines, given.width))
+    _say("", f"hash {outcome.digest}", *map(str, outcome.problems))
+    return _close(1, bool(outcome.problems))
+
+
+def _hashes(seeds: range) -> int:
+    logging.disable(logging.CRITICAL)
+    for seed in seeds:
+        _say(f"{seed} {play(draw(seed)).digest}")
+    return 0
+
+
+def _many(seeds: range, *, shorten: bool) -> int:
+    began, failed = time.monotonic(), 0
+    for outcome in play_many(seeds):
+        if outcome.problems:
+            failed += 1
+            _report(outcome, shorten=shorten)
+    _say(f"{time.monotonic() - began:.0f} s")
+    return _close(len(seeds), failed)
+
+
+def _report(failed: Outcome, *, shorten: bool) -> None:
+    seed = failed.history.seed
+    _say("", f"History {seed} broke:", *map(str, failed.problems))
+    if shorten:
+        logging.disable(logging.CRITICAL)
+        short = shrink(failed)
+        _say(f"Shortened from {len(failed.history.events)} events:", "", str(short.history))
+        _say("", "What happens:", *_cut(short.lines, _WIDTH), "", *map(str, short.problems))
+    _say(f"Again: python -m jobferry.testing.simulation --seed {seed}", "")
+
+
+def _close(histories: int, failed: int) -> int:
+    noun = "history" if histories == 1 else "histories"
+    _say(f"{histories} {noun}, {int(failed)} failed")
+    return 1 if failed else 0
+
+
+def _cut(lines: Sequence[str], width: int) -> list[str]:
+    return [line[:width] if width else line for line in lines]
+
+
+def _say(*lines: str) -> None:
+    sys.stdout.writelines(f"{line}\n" for line in lines)
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,101 @@
+"""The end of all trouble: whoever broke or wrote something mends it, so that every Job can end."""
+
+from contextlib import suppress
+from functools import partial
+
+from jobferry.clock import sleep
+from jobferry.core import marks
+from jobferry.core.marks import Standing
+from jobferry.dispatch.queues import LABEL
+from jobferry.kube import errors
+from jobferry.kube.calls import Scope
+from jobferry.kube.client import Client
+from jobferry.kube.resources import JOBS
+from jobferry.objects import Obj
+from jobferry.testing.simulation import truth
+from jobferry.testing.simulation.replicas import SETTINGS
+from jobferry.testing.simulation.users import USERS
+from jobferry.testing.simulation.world import HELD, World, worker
+from jobferry.workers.resource import WORKERS
+
+SANE: Obj = {"drain": "None", "maxMirrors": None, "capacity": None, "namespaces": None}
+
+
+async def calm_down(world: World) -> None:
+    """Let everything go well from now on."""
+    world.journal.say("! calm")
+    world.calm.set()
+    world.meddling.clear()
+    for replica in world.replicas.values():
+        replica.process.wake()
+        # As Kubernetes asks of those who restore a cluster: whoever followed it begins anew. Most of the time we notice
+        # by ourselves (`Informer._compare_histories`), but not if its versions are beyond where we were by then.
+        if replica.settings != SETTINGS or world.restored:
+            replica.settings = SETTINGS
+            replica.kill()
+        replica.start()
+    for moods in world.webhooks.values():
+        moods.clear()
+    # What was under way when it became calm mends what it broke by itself.
+    await sleep(world.clock, 3.0)
+    for name in world.workers:
+        async with world.client(name) as client:
+            await _tidy(world, client)
+    async with world.client("hub") as hub:
+        # Only what needs it: an edit wakes every Job, also one that was forgotten and should not be.
+        for name in _queues(world):
+            await USERS.run(world, "queue", {"name": name, "spec": {}})
+        for name in world.workers:
+            if "hub" in world.restored:
+                await world.renew(
+                    name
+                )  # its Secret may be from before credentials were revoked
+            await _mend_worker(world, hub, name)
+
+
+def _queues(world: World) -> list[str]:
+    """Name the Queues that Jobs ask for."""
+    named = (job["metadata"].get("labels", {}).get(LABEL) for job in truth.claimed(world))
+    return sorted({name for name in named if name})
+
+
+async def _mend_worker(world: World, hub: Client, name: str) -> None:
+    """Let a Worker be there, and take everything; an edit makes us ask again where we were refused."""
+    patch: Obj = {"spec": SANE}
+    if name in world.refusing:
+        patch["metadata"] = {"labels": {"calm": "yes"}}
+    while True:
+        with suppress(errors.AlreadyExists):
+            await hub.create(WORKERS, worker(name))
+        found = await hub.patch(WORKERS, name, patch)
+        if not found["metadata"].get("deletionTimestamp"):
+            return
+        await sleep(world.clock, 1.0)
+
+
+async def _tidy(world: World, client: Client) -> None:
+    """Let those who put Jobs of their own in the way of mirrors, or stopped or held mirrors, undo it."""
+    for job in (await client.list(Scope(resource=JOBS))).items:
+        await world.insist(partial(_undo, world, client, job))
+
+
+async def _undo(world: World, client: Client, job: Obj) -> None:
+    meta, found = job["metadata"], marks.read(job)
+    namespace, name = meta["namespace"], meta["name"]
+    if HELD in meta.get("finalizers", ()):
+        await world.let_go(client, namespace, name)
+    if meta["uid"] in world.made and (namespace, name) not in world.tampered:
+        return  # whatever it is like, it is for those who made it to see to it
+    if found is None or found.judge(job).standing is not Standing.CURRENT:
+        await client.delete(JOBS, name, namespace, uid=meta["uid"])
+    elif (namespace, name) in world.tampered:
+        patch = {"spec": {"suspend": _is_suspended(world, meta)}}
+        await client.patch(JOBS, name, patch, namespace=namespace)
+
+
+def _is_suspended(world: World, meta: Obj) -> bool:
+    """Tell whether the Job on the hub is, of which this mirror is made."""
+    for job in truth.claimed(world):
+        if truth.address(job) == f"{meta['namespace']}/{meta['name']}":
+            return bool(job["spec"].get("suspend"))
+    return False

@@ -1,0 +1,244 @@
+"""What we promise about work that is under way: rules as in `steps`, each of which looks at one sort of write."""
+
+from typing import Any
+
+import orjson
+
+from jobferry.clock import Seconds
+from jobferry.core import marks, placement
+from jobferry.core.marks import Marks
+from jobferry.core.view import are_most
+from jobferry.kinds.job.status import count, is_indexed
+from jobferry.kube.wire import Answer, Request
+from jobferry.localkube.apiserver.storage.entry import Change
+from jobferry.objects import Obj
+from jobferry.testing.simulation import truth
+from jobferry.testing.simulation.clusters import SimulatedCluster
+from jobferry.testing.simulation.network import Exchange
+from jobferry.testing.simulation.steps import TAKEN, Complain
+from jobferry.testing.simulation.world import World
+
+LONG: Seconds = 11.0
+"""Who was not heard for so long is not connected any more."""
+
+
+class WantedIsKept:
+    """We delete no mirror that is the one that counts, as long as its Job is there and has not ended."""
+
+    def __init__(self, world: World, complain: Complain) -> None:
+        self._world = world
+        self._complain = complain
+        self._made: dict[str, Marks] = {}
+
+    def on_answer(self, exchange: Exchange, request: Request, answer: Answer) -> None:
+        """Look at what we delete."""
+        if "/jobs" not in exchange.path or answer.code not in TAKEN:
+            return
+        if exchange.gate.name == "hub" or request.method not in ("POST", "DELETE"):
+            return
+        said: Obj = orjson.loads(answer.body)
+        if request.method == "POST":
+            if (made := marks.read(said)) is not None:
+                self._made[said["metadata"]["uid"]] = made
+            return
+        known = self._made.get(_uid(said))
+        if known is not None and self._counts(known, exchange.gate.name):
+            self._complain(f"{exchange}: it is attempt {known.attempt}, which counts")
+
+    def _counts(self, known: Marks, worker: str) -> bool:
+        if "hub" in self._world.restored:
+            return False  # what counts there now was not so when it was decided
+        job = _job(self._world, known.hub_uid)
+        if job is None or truth.finish(job) or job["metadata"].get("deletionTimestamp"):
+            return False
+        placed = placement.vouched(job)
+        return placed is not None and (placed.attempt, placed.shards[0].worker) == (
+            known.attempt,
+            worker,
+        )
+
+
+class EarnedIsKept:
+    """A mirror asks for no more successes than those that the hub does not show yet."""
+
+    def __init__(self, world: World, complain: Complain) -> None:
+        self._world = world
+        self._complain = complain
+
+    def on_answer(self, exchange: Exchange, request: Request, answer: Answer) -> None:
+        """Look at what we create."""
+        is_job = exchange.path.endswith("/jobs") and request.method == "POST"
+        if exchange.gate.name == "hub" or not is_job or answer.code not in TAKEN:
+            return
+        made: Obj = orjson.loads(answer.body)
+        known = marks.read(made)
+        job = _job(self._world, known.hub_uid) if known else None
+        if job is None or known is None or is_indexed(job["spec"]):
+            return
+        placed = placement.vouched(job)
+        asked, wanted = made["spec"].get("completions"), job["spec"].get("completions")
+        if asked is None or wanted is None or placed is None or placed.attempt != known.attempt:
+            return
+        shown = count(job.get("status") or {}, "succeeded")
+        if asked > wanted - shown:
+            self._complain(f"{exchange}: {asked} to go, though {shown} of {wanted} are done")
+
+
+class MostLostIsUs:
+    """Nothing moves away from a worker that is not heard while most of them are not: it is us who are cut off."""
+
+    def __init__(self, world: World, complain: Complain) -> None:
+        self._world = world
+        self._complain = complain
+        self._placed: dict[str, placement.Placement] = {}
+
+    def on_answer(self, exchange: Exchange, request: Request, answer: Answer) -> None:
+        """Look at the records that we write."""
+        is_status = exchange.path.endswith("/status") and "/jobs/" in exchange.path
+        if exchange.gate.name != "hub" or not is_status or answer.code not in TAKEN:
+            return
+        job: Obj = orjson.loads(answer.body)
+        now = placement.vouched(job)
+        if now is None:
+            return
+        before, self._placed[now.uid] = self._placed.get(now.uid), now
+        if before is None or before.attempt >= now.attempt:
+            return
+        worker, unheard = before.shards[0].worker, self._unheard(exchange.who.name)
+        is_us = worker in unheard and are_most(len(unheard), len(self._workers()))
+        if is_us and self._is_there(worker, before):
+            self._complain(f"{exchange}: moves from {worker}, though {unheard} are silent")
+
+    def _workers(self) -> list[str]:
+        found = truth.objects(self._world.clusters["hub"], truth.WORKERS_AT)
+        return [each["metadata"]["name"] for each in found]
+
+    def _unheard(self, who: str) -> list[str]:
+        now, heard = self._world.clock.monotonic(), self._world.network.heard
+        return [name for name in self._workers() if now - heard.get((who, name), 0.0) > LONG]
+
+    def _is_there(self, worker: str, placed: placement.Placement) -> bool:
+        """Tell whether there is a mirror: else it was certain that nothing is lost."""
+        return any(
+            (each.on, each.marks.hub_uid, each.marks.attempt)
+            == (worker, placed.uid, placed.attempt)
+            for each in truth.mirrors(self._world)
+        )
+
+
+class StoppedBeforeMoved:
+    """No attempt begins while pods of the one before it run whose mirror we have deleted ourselves."""
+
+    def __init__(self, world: World, complain: Complain) -> None:
+        self._world = world
+        self._complain = complain
+        self._made: dict[str, tuple[Marks, str]] = {}
+        self._deleted: dict[tuple[str, int], str] = {}
+
+    def on_answer(self, exchange: Exchange, request: Request, answer: Answer) -> None:
+        """Look at what we create and delete."""
+        if (
+            exchange.gate.name == "hub"
+            or "/jobs" not in exchange.path
+            or answer.code not in TAKEN
+        ):
+            return
+        if request.method == "DELETE":
+            uid = _uid(orjson.loads(answer.body))
+            if uid in self._made:
+                known, _ = self._made[uid]
+                self._deleted[known.hub_uid, known.attempt] = uid
+        elif request.method == "POST":
+            self._look(exchange, orjson.loads(answer.body))
+
+    def _look(self, exchange: Exchange, made: Obj) -> None:
+        known, worker = marks.read(made), exchange.gate.name
+        if known is None:
+            return
+        self._made[made["metadata"]["uid"]] = known, worker
+        # The same attempt on another worker is one, too: the record of it was lost, or somebody else's not seen.
+        for attempt in (known.attempt, known.attempt - 1):
+            before = self._deleted.get((known.hub_uid, attempt))
+            if before is not None and not made["spec"].get("suspend"):
+                self._compare(exchange, before)
+
+    def _compare(self, exchange: Exchange, before: str) -> None:
+        known, worker = self._made[before]
+        heard = self._world.network.heard.get((exchange.who.name, worker), 0.0)
+        is_lost = self._world.clock.monotonic() - heard > LONG
+        if worker == exchange.gate.name or is_lost or "hub" in self._world.restored:
+            return
+        if truth.active_pods(self._world.clusters[worker], {"metadata": {"uid": before}}):
+            self._complain(f"{exchange}: pods of attempt {known.attempt} run on {worker}")
+
+
+class NoneForTheDead:
+    """No mirror is made for a Job that was over, or gone, well before that was sent."""
+
+    MARGIN: Seconds = 10.0
+    """It may end after it was read, while a request waits for its turn."""
+
+    def __init__(self, world: World, complain: Complain) -> None:
+        self._world = world
+        self._complain = complain
+        self._over: dict[str, Seconds] = {}
+        self._sent: dict[int, Seconds] = {}
+
+    def on_change(self, cluster: SimulatedCluster, change: Change) -> None:
+        """Take note of when Jobs of the hub end or go."""
+        if cluster.name == "hub" and change.entry.key.startswith(truth.JOBS_AT):
+            found = change.previous if change.deleted else change.entry
+            job = found.object if found else {"metadata": {"uid": ""}}
+            if change.deleted or truth.finish(job):
+                self._over.setdefault(job["metadata"]["uid"], self._world.clock.monotonic())
+
+    def on_request(self, exchange: Exchange) -> None:
+        """Take note of when a mirror is sent."""
+        if exchange.gate.name != "hub" and exchange.request.method == "POST":
+            self._sent[id(exchange)] = self._world.clock.monotonic()
+
+    def on_answer(self, exchange: Exchange, request: Request, answer: Answer) -> None:
+        """Look whom a mirror is for."""
+        sent = self._sent.pop(id(exchange), None)
+        if sent is None or answer.code not in TAKEN or not exchange.path.endswith("/jobs"):
+            return
+        known = marks.read(orjson.loads(answer.body))
+        over = self._over.get(known.hub_uid, sent) if known else sent
+        if sent - over > self.MARGIN and "hub" not in self._world.restored:
+            self._complain(f"{exchange}: its Job was over {sent - over:.1f} s before")
+
+
+class OnlyLeadersWrite:
+    """Who does not lead sends no write about Jobs: another one does, and knows better."""
+
+    def __init__(self, world: World, complain: Complain) -> None:
+        self._world = world
+        self._complain = complain
+
+    def on_request(self, exchange: Exchange) -> None:
+        """Look who leads, by the Lease."""
+        if exchange.request.method == "GET" or "/jobs" not in exchange.path:
+            return
+        leader = truth.leader(self._world)
+        if leader and leader != exchange.who.name and exchange.who.is_awake:
+            self._complain(f"{exchange}: {leader} leads")
+
+
+RULES: tuple[Any, ...] = (
+    OnlyLeadersWrite,
+    WantedIsKept,
+    EarnedIsKept,
+    StoppedBeforeMoved,
+    MostLostIsUs,
+    NoneForTheDead,
+)
+
+
+def _uid(said: Obj) -> str:
+    """Return the UID of what was deleted, as the answer tells."""
+    about = said["details"] if said["kind"] == "Status" else said["metadata"]
+    return str(about["uid"])
+
+
+def _job(world: World, uid: str) -> Obj | None:
+    return next((each for each in truth.claimed(world) if each["metadata"]["uid"] == uid), None)

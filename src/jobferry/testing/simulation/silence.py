@@ -1,0 +1,46 @@
+"""Idle is silent: where nothing happens, nothing is sent but signs of life."""
+
+from jobferry.clock import Seconds, sleep
+from jobferry.localkube.apiserver.storage.entry import Change
+from jobferry.testing.simulation import truth
+from jobferry.testing.simulation.clusters import SimulatedCluster
+from jobferry.testing.simulation.network import Exchange
+from jobferry.testing.simulation.problems import Problem
+from jobferry.testing.simulation.world import World
+
+REST: Seconds = 12.0
+"""What was under way has so long to come to its end: counts on Workers are written every ten seconds."""
+
+LISTEN: Seconds = 15.0
+
+
+async def listen(world: World) -> list[Problem]:
+    """Listen for a while, and return what dispatchers sent that nothing called for."""
+    found: list[Problem] = []
+    gone: set[str] = set()
+
+    def note(exchange: Exchange) -> None:
+        if not _is_sign_of_life(exchange) and not any(each in exchange.path for each in gone):
+            found.append(Problem("idle_is_silent", f"{exchange}"))
+
+    def note_change(cluster: SimulatedCluster, change: Change) -> None:
+        # Jobs with a time to live go also when all is idle; that is seen to, and counted on their Workers.
+        if cluster.name == "hub" and change.entry.key.startswith(truth.JOBS_AT):
+            gone.update((change.entry.key.rpartition("/")[2], "/workers/"))
+
+    world.followers.append(note_change)
+    await sleep(world.clock, REST)
+    world.network.on_request.append(note)
+    await sleep(world.clock, LISTEN)
+    world.network.on_request.remove(note)
+    world.followers.remove(note_change)
+    return found
+
+
+def _is_sign_of_life(exchange: Exchange) -> bool:
+    """Tell what is sent however idle it is: heartbeats, Leases, and watches, which end now and then."""
+    return (
+        exchange.is_watch
+        or "/leases" in exchange.path
+        or exchange.path.endswith("/namespaces/kube-system")
+    )
