@@ -236,7 +236,7 @@ def _runs_tasks(obj: Obj) -> bool:
 
 
 def _ran_and_failed(obj: Obj) -> bool:
-    return bool(_succeeded(obj).get("reason") == "Failed")
+    return _succeeded(obj).get("reason") in {"Failed", "StepFailed"}
 
 
 MPI_JOB = Case(

@@ -89,9 +89,9 @@ async def test_it_fails(case: Case, of: Submit) -> None:
 
 
 async def test_it_is_suspended_and_resumed(lab: Lab, case: Case, of: Submit) -> None:
-    if ADAPTERS[case.kind].stop({}) is None:
-        pytest.skip("it cannot be suspended once it runs")
     found = await of(seconds=FOREVER)
+    if found.adapter.stop(found.obj) is None:
+        pytest.skip("it cannot be suspended once it runs")
     await found.until(case.runs)
 
     await suspend(found, True)
