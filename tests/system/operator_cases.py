@@ -8,7 +8,7 @@ from jobferry.kinds.adapter import MULTIKUEUE
 from jobferry.objects import Obj
 from jobferry.objects.resource import Resource
 from jobferry.testing.pods import EXIT_CODE, RUN_SECONDS
-from tests.system.jobs import MANAGER, Holds, holds
+from tests.system.jobs import MANAGER, Holds, condition, holds, is_there
 from tests.system.operator_programs import (
     APP_WRAPPER,
     JOB_SET,
@@ -44,6 +44,9 @@ class Case:
 
     beside: Callable[[Obj], list[tuple[Resource, Obj]]] = lambda _: []
     """Makes what it refers to, which must be on all clusters."""
+
+    failed: Holds = is_there
+    """What its status says, once it failed because its pods did."""
 
     ends: frozenset[str] = frozenset({"Complete", "Failed"})
     """How it can end by itself."""
@@ -204,15 +207,45 @@ def _pipeline(annotations: Obj) -> Obj:
     }
 
 
-def _runs_tasks(obj: Obj) -> bool:
-    return bool(obj.get("status", {}).get("childReferences"))
+def _task(_: Obj) -> Obj:
+    return {"managedBy": MANAGER, "taskRef": {"name": TASK}}
 
+
+TASK = "steps"
+TASKS = Resource("tekton.dev", "v1", "tasks", "Task")
+ACCOUNTS = Resource("", "v1", "serviceaccounts", "ServiceAccount")
+
+
+def _account(_: Obj) -> list[tuple[Resource, Obj]]:
+    """Return the account that a controller makes in a cluster which has all of them."""
+    return [(ACCOUNTS, {"metadata": {"name": "default"}})]
+
+
+def _account_and_task(annotations: Obj) -> list[tuple[Resource, Obj]]:
+    """Return a Task, too, whose annotations are those of the pods that are made of it."""
+    task = {"metadata": {"name": TASK, "annotations": annotations}, "spec": _steps()}
+    return [*_account(annotations), (TASKS, task)]
+
+
+def _succeeded(obj: Obj) -> Obj:
+    return condition(obj, "Succeeded")
+
+
+def _runs_tasks(obj: Obj) -> bool:
+    return bool(_succeeded(obj).get("reason") == "Running")
+
+
+def _ran_and_failed(obj: Obj) -> bool:
+    return _succeeded(obj).get("reason") in {"Failed", "StepFailed"}
+
+
+MPI_JOB = Case(
+    "MPIJob.kubeflow.org", (MPI,), _mpi, _active(Launcher=1, Worker=2), clusters=("east",)
+)
 
 CASES = (
     Case("PyTorchJob.kubeflow.org", (TRAINING,), _pytorch, _active(Master=1, Worker=2)),
-    Case(
-        "MPIJob.kubeflow.org", (MPI,), _mpi, _active(Launcher=1, Worker=2), clusters=("east",)
-    ),
+    MPI_JOB,
     Case(
         "AppWrapper.workload.codeflare.dev",
         (APP_WRAPPER,),
@@ -228,5 +261,20 @@ CASES = (
     ),
     Case("RayJob.ray.io", (RAY,), _ray_job, _running_ray),
     Case("RayCluster.ray.io", (RAY,), _delegated_ray_cluster, _ready_ray, ends=frozenset()),
-    Case("PipelineRun.tekton.dev", (TEKTON,), _pipeline, _runs_tasks),
+    Case(
+        "PipelineRun.tekton.dev",
+        (TEKTON,),
+        _pipeline,
+        _runs_tasks,
+        beside=_account,
+        failed=_ran_and_failed,
+    ),
+    Case(
+        "TaskRun.tekton.dev",
+        (TEKTON,),
+        _task,
+        _runs_tasks,
+        beside=_account_and_task,
+        failed=_ran_and_failed,
+    ),
 )

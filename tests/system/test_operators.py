@@ -1,9 +1,11 @@
 """Workloads of many kinds under their real operators, on workers and, where that is possible, on the hub as well."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import replace
 
 import pytest
 
+from jobferry.kinds import paths
 from jobferry.kube.resources import JOBS, PODS
 from jobferry.objects import Obj
 from jobferry.testing.pods import EXIT_CODE, RUN_SECONDS
@@ -44,12 +46,17 @@ async def of(lab: Lab, case: Case) -> AsyncIterator[Submit]:
     settings = {"claim_multikueue": is_closed}
     async with delegating(lab, case.kind, *case.operators, **settings) as made_of:
 
-        async def of(*, seconds: float = 0.0, exit_code: int = 0) -> Trial:
+        async def of(
+            *, seconds: float = 0.0, exit_code: int = 0, is_delegated: bool = True
+        ) -> Trial:
             said = {RUN_SECONDS: str(seconds), EXIT_CODE: str(exit_code)}
             for resource, obj in case.beside(said):
                 for client in (lab.world.hub, *lab.world.workers.values()):
                     await client.create(resource, obj, namespace=lab.world.namespace)
             found = made_of(case.spec(said))
+            if not is_delegated:
+                own = paths.without(found.obj, found.adapter.managed_by_path)
+                found = replace(found, obj=own)
             await found.submit()
             return found
 
@@ -76,13 +83,15 @@ async def test_it_fails(case: Case, of: Submit) -> None:
         pytest.skip("it never ends by itself")
     found = await of(exit_code=1)
 
-    await found.until(found.ended("Failed"))
+    ended = await found.until(found.ended("Failed"))
+
+    assert case.failed(ended)
 
 
 async def test_it_is_suspended_and_resumed(lab: Lab, case: Case, of: Submit) -> None:
-    if ADAPTERS[case.kind].stop({}) is None:
-        pytest.skip("it cannot be suspended once it runs")
     found = await of(seconds=FOREVER)
+    if found.adapter.stop(found.obj) is None:
+        pytest.skip("it cannot be suspended once it runs")
     await found.until(case.runs)
 
     await suspend(found, True)
@@ -106,6 +115,21 @@ async def test_it_leaves_a_drained_worker(lab: Lab, case: Case, of: Submit) -> N
     if "hub" in case.clusters:
         await found.on("south", case.runs)
         await found.until(case.runs)
+
+
+async def test_the_operator_on_the_hub_runs_what_is_not_delegated(
+    lab: Lab, case: Case, of: Submit
+) -> None:
+    """So that it is not for want of an operator that nothing runs there."""
+    if "west" not in case.clusters:
+        pytest.skip("there can be only one operator on a machine")
+    found = await of(is_delegated=False)
+
+    ends = "Complete" in case.ends
+    await found.until(found.ended("Complete") if ends else case.runs)
+
+    for worker in lab.world.workers.values():
+        assert not await made(worker, lab, found.adapter.resource)
 
 
 async def suspend(found: Trial, value: bool) -> None:
