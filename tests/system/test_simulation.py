@@ -12,6 +12,8 @@ from jobferry.testing.simulation.events import History
 from jobferry.testing.simulation.playing import Outcome, play
 from tests import needs
 
+pytestmark = pytest.mark.timeout(300)  # a history takes two seconds, but machines can be busy
+
 SEEDS = range(1000, 1020)
 TWICE = 30 if needs.SOAK else 3
 """How many histories are played in two processes, which must not differ."""

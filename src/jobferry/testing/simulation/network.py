@@ -22,6 +22,9 @@ from jobferry.testing.simulation.gates import Gate
 PEOPLE = "user"
 """The process of all who are no dispatchers."""
 
+LONG: Seconds = 11.0
+"""Who is silent for longer is lost to whoever listens."""
+
 QUICK: Seconds = 0.0005
 SLOW: Seconds = 0.006
 """Between these is how long a message takes."""
@@ -115,6 +118,9 @@ class Network:
         self.heard: dict[tuple[str, str], Seconds] = {}
         """When who last heard of which cluster, other than that it will not have them."""
 
+        self.returned: dict[tuple[str, str], Seconds] = {}
+        """When that was the first time after a long silence."""
+
         self.meddler = meddler
         self.streams: dict[WireStream, None] = {}
         self._seed = seed
@@ -131,7 +137,10 @@ class Network:
 
     def hear(self, exchange: Exchange) -> None:
         """Take note that somebody hears of a cluster."""
-        self.heard[exchange.who.name, exchange.gate.name] = self.clock.monotonic()
+        pair, now = (exchange.who.name, exchange.gate.name), self.clock.monotonic()
+        if now - self.heard.get(pair, now) > LONG:
+            self.returned[pair] = now
+        self.heard[pair] = now
 
     def exchange(self, who: Process, gate: Gate, request: Request) -> Exchange:
         """Number a request."""

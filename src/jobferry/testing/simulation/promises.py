@@ -14,12 +14,9 @@ from jobferry.localkube.apiserver.storage.entry import Change
 from jobferry.objects import Obj
 from jobferry.testing.simulation import truth
 from jobferry.testing.simulation.clusters import SimulatedCluster
-from jobferry.testing.simulation.network import Exchange
+from jobferry.testing.simulation.network import LONG, Exchange
 from jobferry.testing.simulation.steps import TAKEN, Complain
 from jobferry.testing.simulation.world import World
-
-LONG: Seconds = 11.0
-"""Who was not heard for so long is not connected any more."""
 
 
 class WantedIsKept:
@@ -127,7 +124,13 @@ class MostLostIsUs:
 
 
 class StoppedBeforeMoved:
-    """No attempt begins while pods of the one before it run whose mirror we have deleted ourselves."""
+    """No attempt begins while pods of the one before it run whose mirror we have deleted ourselves.
+
+    Unless their worker was lost, or has come back just now: what was moved while it was lost begins all the same.
+    """
+
+    MARGIN: Seconds = 2.0
+    """So long may pass between the record of a placement and its mirror."""
 
     def __init__(self, world: World, complain: Complain) -> None:
         self._world = world
@@ -164,8 +167,10 @@ class StoppedBeforeMoved:
 
     def _compare(self, exchange: Exchange, before: str) -> None:
         known, worker = self._made[before]
-        heard = self._world.network.heard.get((exchange.who.name, worker), 0.0)
-        is_lost = self._world.clock.monotonic() - heard > LONG
+        pair, now = (exchange.who.name, worker), self._world.clock.monotonic()
+        network = self._world.network
+        is_lost = now - network.heard.get(pair, 0.0) > LONG
+        is_lost |= now - network.returned.get(pair, 0.0) < self.MARGIN
         if worker == exchange.gate.name or is_lost or "hub" in self._world.restored:
             return
         if truth.active_pods(self._world.clusters[worker], {"metadata": {"uid": before}}):
