@@ -59,11 +59,12 @@ wheel: $(VENV)/ok ## build dist/*.whl, install it into an empty environment, and
 picture: $(VENV)/ok ## draw docs/demo.svg anew; with ARGS=--record, from a demo that is run for it
 	$(BIN)/python tools/picture.py $(ARGS)
 
-BENCHES ?= client admission dispatch scale apiserver cluster
+BENCHES ?= client admission dispatch scale apiserver cluster simulation
 bench: $(BENCH)/ok ## measure against peers and limits, all or some of BENCHES; needs `make kube`
 	set -e; for each in $(BENCHES); do $(BENCH)/bin/python -m bench.$$each $(ARGS); done
 
 soak: $(VENV)/ok ## all tests, with many more seeds, sizes, faults and kills; needs `make kube`
+	$(BIN)/python -m jobferry.testing.simulation --seeds 0-4999
 	JOBFERRY_SOAK=1 $(BIN)/python -m pytest --timeout 3600 $(ARGS)
 
 skew: kube-skew ## the system tests with every pair of hub and worker versions that we promise

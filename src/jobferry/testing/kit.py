@@ -30,8 +30,9 @@ from jobferry.runtime.supervise import Child
 from jobferry.settings import Settings
 from jobferry.testing.simulation import prepared
 from jobferry.testing.simulation.clocks import SimulatedClock
+from jobferry.testing.simulation.gates import ADMIN, PASS
 from jobferry.testing.simulation.loop import VirtualLoop
-from jobferry.testing.simulation.network import ADMIN, PASS, Process
+from jobferry.testing.simulation.network import Process
 from jobferry.testing.simulation.world import World
 
 STEP: Seconds = 0.05

@@ -82,8 +82,7 @@ async def core(
     """
     random, execution = random or SystemRandom(), execution or Execution()
     registry, book = Registry(built_in.resources()), RoleBook()
-    door = Door(storage, execution)
-    view = View(door, registry)
+    view = View(door := Door(storage, execution), registry)
     failure: BaseException | None = None
     async with AsyncExitStack() as stack:
         for watch in guard.follow(storage, book):

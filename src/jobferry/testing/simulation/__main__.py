@@ -42,6 +42,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--quiet", action="store_true", help="without the log of the dispatchers"
     )
+    parser.add_argument("--save", type=Path, metavar="FILE", help="write what fails, shortened")
     return parser
 
 

@@ -15,7 +15,7 @@ from jobferry.localkube.in_process import Cluster, in_process
 from jobferry.localkube.runner.simulated import simulating
 from jobferry.runtime.supervise import Supervisor
 from jobferry.testing.simulation.clocks import SimulatedClock
-from jobferry.testing.simulation.network import ADMIN, PASS, Gate, Inside
+from jobferry.testing.simulation.gates import ADMIN, PASS, Gate, Inside
 from jobferry.testing.simulation.service import Service
 
 UNWANTED = ("nodes", "evictions", "cron-jobs", "accounts")

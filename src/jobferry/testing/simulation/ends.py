@@ -16,7 +16,8 @@ LONG: Seconds = 300.0
 def every_job_has_its_end(world: World) -> Iterator[str]:
     """Every Job ends as it would on a single cluster.
 
-    Of a Job whose mirror others have changed, or which others have ended, it is asked only that it ends.
+    Of a Job whose mirror others have changed, or which others have ended, it is asked only that it ends; so, too, of
+    one with a deadline where the clock of a cluster jumped: that cluster itself may take it for exceeded.
     """
     for job in truth.claimed(world):
         if job["spec"].get("suspend") or _cannot_run(job):
@@ -27,7 +28,7 @@ def every_job_has_its_end(world: World) -> Iterator[str]:
         status = job.get("status") or {}
         if end is None:
             yield f"{truth.address(job)} has not ended: {_brief(status)}"
-        elif end.get("reason") == "Stopped" or _is_tampered(world, job):
+        elif _may_end_otherwise(world, job, end):
             continue
         elif (end["type"], end["reason"]) != (wanted.condition, wanted.reason):
             yield f"{truth.address(job)} ended as {end}, not as {wanted}"
@@ -47,7 +48,10 @@ def suspended_jobs_rest(world: World) -> Iterator[str]:
 
 
 def every_mirror_has_its_job(world: World) -> Iterator[str]:
-    """Every mirror is that of a Job on the hub, of its last attempt, and where that was placed."""
+    """Every mirror is that of a Job on the hub, of its last attempt, and where that was placed.
+
+    One that has ended keeps its mirror though somebody took the record of its placement away: nothing is left to find.
+    """
     jobs = {job["metadata"]["uid"]: job for job in truth.claimed(world)}
     for mirror in truth.mirrors(world):
         job = jobs.get(mirror.marks.hub_uid)
@@ -55,7 +59,8 @@ def every_mirror_has_its_job(world: World) -> Iterator[str]:
         if job is None:
             yield f"{mirror}: its Job is gone"
         elif placed is None:
-            yield f"{mirror}: its Job is placed nowhere"
+            if not (truth.finish(job) and truth.finish(mirror.obj)):
+                yield f"{mirror}: its Job is placed nowhere"
         elif (placed.shards[0].worker, placed.attempt) != (mirror.on, mirror.marks.attempt):
             yield f"{mirror}: its Job is placed as {placed}"
         elif truth.finish(job) and not truth.finish(mirror.obj):
@@ -115,6 +120,13 @@ def _is_active_on(job: Obj, worker: str) -> bool:
     placed = placement.vouched(job)
     is_over = truth.finish(job) is not None or job["metadata"].get("deletionTimestamp")
     return placed is not None and not is_over and placed.shards[0].worker == worker
+
+
+def _may_end_otherwise(world: World, job: Obj, end: Obj) -> bool:
+    """Tell whether others had a hand in how a Job ended, or the clock of a cluster."""
+    is_late = "activeDeadlineSeconds" in job["spec"] and bool(world.jumped)
+    is_by_others = end.get("reason") == "Stopped" or _is_tampered(world, job)
+    return is_by_others or (is_late and end["reason"] == "DeadlineExceeded")
 
 
 def _is_tampered(world: World, job: Obj) -> bool:

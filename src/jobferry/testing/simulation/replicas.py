@@ -11,7 +11,8 @@ from jobferry.kube.access import Access, Fixed, Identity, Server
 from jobferry.kube.client import connect
 from jobferry.runtime.supervise import Child, Supervisor
 from jobferry.settings import Lease, Settings
-from jobferry.testing.simulation.network import PASS, Network, Process
+from jobferry.testing.simulation.gates import PASS
+from jobferry.testing.simulation.network import Network, Process
 from jobferry.testing.simulation.prepared import DISPATCHER
 from jobferry.testing.simulation.record import Journal
 

@@ -21,8 +21,9 @@ from jobferry.runtime.supervise import Supervisor
 from jobferry.testing.simulation import prepared, webhooks
 from jobferry.testing.simulation.clocks import SimulatedClock
 from jobferry.testing.simulation.clusters import Follower, SimulatedCluster
+from jobferry.testing.simulation.gates import ADMIN, PASS
 from jobferry.testing.simulation.meddling import Meddling
-from jobferry.testing.simulation.network import ADMIN, PASS, PEOPLE, Network, Process
+from jobferry.testing.simulation.network import PEOPLE, Network, Process
 from jobferry.testing.simulation.prepared import SYSTEM, WORKER
 from jobferry.testing.simulation.record import Journal
 from jobferry.testing.simulation.replicas import Replica
@@ -58,6 +59,9 @@ class World:
 
         self.made: set[str] = set()
         """The UIDs of all Jobs that dispatchers have created on workers."""
+
+        self.jumped: set[str] = set()
+        """Clusters whose clocks were set to another time while they ran."""
 
         self.refusing: set[str] = set()
         """Workers that would not have a Job of dispatchers."""
@@ -198,6 +202,8 @@ class World:
     def skew(self, who: str, by: Seconds) -> None:
         """Set a clock wrong, that of a cluster or a dispatcher."""
         known = self.clusters.get(who)
+        if known is not None:
+            self.jumped.add(who)
         clock = known.clock if known else self.replicas[who].process.clock
         clock.by = timedelta(seconds=by)
 
