@@ -63,7 +63,13 @@ def told_is_untold() -> Iterator[None]:
         yield
 
 
-@bug("The lost answer to a create is taken for a refusal.", jobs=4, trap=60, watch=30)
+@bug(
+    "The lost answer to a create is taken for a refusal.",
+    is_elusive=True,
+    jobs=4,
+    trap=60,
+    watch=30,
+)
 def existing_is_refusal() -> Iterator[None]:
     async def existing(self: act.Actor, kind: Any, link: Any, sent: Any) -> Any:
         raise act.Refused("its name is taken")
@@ -143,6 +149,7 @@ def base_not_added() -> Iterator[None]:
 
 @bug(
     "The times that a worker tells are taken as they are, whatever its clock shows.",
+    is_elusive=True,
     jobs=4,
     skew=60,
     drain=30,
@@ -167,7 +174,12 @@ def ended_runs_on() -> Iterator[None]:
 # Who does it
 
 
-@bug("Who leads no more goes on with what it was about to write.", jobs=4, ambush=60)
+@bug(
+    "Who leads no more goes on with what it was about to write.",
+    is_elusive=True,
+    jobs=4,
+    ambush=60,
+)
 def deposed_writes() -> Iterator[None]:
     with swapped(act.Actor, "_check", lambda _: None):
         yield
@@ -184,7 +196,7 @@ def lease_taken_early() -> Iterator[None]:
         yield
 
 
-@bug("A key that failed is not tried again.", jobs=4, trap=60)
+@bug("A key that failed is not tried again.", is_elusive=True, jobs=4, trap=60)
 def failed_key_dropped() -> Iterator[None]:
     with swapped(Loop, "_failed", lambda *_: None):
         yield
@@ -196,7 +208,12 @@ def new_leader_sees_nothing() -> Iterator[None]:
         yield
 
 
-@bug("What was deleted on the hub while nobody led is left on workers.", kill=14, delete=12)
+@bug(
+    "What was deleted on the hub while nobody led is left on workers.",
+    is_elusive=True,
+    kill=14,
+    delete=12,
+)
 def strays_unseen() -> Iterator[None]:
     with swapped(Dispatcher, "_queue_mirrors", lambda *_: None):
         yield

@@ -122,7 +122,9 @@ def delete_without_live_read() -> Iterator[None]:
         yield
 
 
-@bug("A mirror that the cache does not show is taken for gone.", jobs=4, coup=60)
+@bug(
+    "A mirror that the cache does not show is taken for gone.", is_elusive=True, jobs=4, coup=60
+)
 def mirror_not_read() -> Iterator[None]:
     no_mirror = decide._no_mirror
 
@@ -152,7 +154,13 @@ def name_is_enough() -> Iterator[None]:
         yield
 
 
-@bug("Deletes do not name the UID of what they are for.", jobs=3, usurp=60, watch=20)
+@bug(
+    "Deletes do not name the UID of what they are for.",
+    is_elusive=True,
+    jobs=3,
+    usurp=60,
+    watch=20,
+)
 def delete_by_name() -> Iterator[None]:
     delete = Client.delete
 
@@ -200,7 +208,12 @@ def unclaimed_is_gone() -> Iterator[None]:
         yield
 
 
-@bug("A mirror whose record was lost is not found again.", jobs=4, lose_record=60)
+@bug(
+    "A mirror whose record was lost is not found again.",
+    is_elusive=True,
+    jobs=4,
+    lose_record=60,
+)
 def no_adoption() -> Iterator[None]:
     with swapped(decide, "adopt", lambda *_: None):
         yield

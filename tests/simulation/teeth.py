@@ -19,10 +19,12 @@ from typing import NamedTuple
 from jobferry.testing.simulation import prepared
 from jobferry.testing.simulation.drawing import JOBS, draw
 from jobferry.testing.simulation.playing import Outcome, play
-from tests.simulation.planted import BUGS, Bug
+from tests.simulation.planted import BUGS, ELUSIVE, Bug
 
 MOST = 300
 """Histories within which each bug has to be found."""
+
+EVERY = {**BUGS, **ELUSIVE}
 
 PAGE = Path(__file__).parents[2] / "docs" / "simulation.md"
 BEGIN, END = "<!-- teeth -->\n", "<!-- end of teeth -->\n"
@@ -47,7 +49,7 @@ class Bite(NamedTuple):
     @property
     def bug(self) -> Bug:
         """Which one it is."""
-        return BUGS[self.name]
+        return EVERY[self.name]
 
 
 def bite(bug: Bug, most: int = MOST) -> Bite:
@@ -70,7 +72,7 @@ def play_with(bug: Bug, seed: int) -> Outcome:
 
 def _bite(name: str, most: int) -> Bite:
     logging.disable(logging.CRITICAL)
-    return bite(BUGS[name], most)
+    return bite(EVERY[name], most)
 
 
 def bite_all(names: Iterable[str], most: int, jobs: int) -> Iterator[Bite]:

@@ -8,8 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-import msgspec
-
 from jobferry.app import bounds
 from jobferry.core import times, verdicts, wishes
 from jobferry.core.admission import Admission
@@ -23,7 +21,7 @@ from jobferry.dispatch.priorities import Classes, ClassHead
 from jobferry.dispatch.queues import QUEUES, Queues
 from jobferry.dispatch.workloads import NOWHERE, Workload, Workloads
 from jobferry.kinds.job.adapter import JOB
-from jobferry.kube import errors
+from jobferry.kube import errors, items
 from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client
 from jobferry.kube.informer import Informer
@@ -115,8 +113,7 @@ class Picture:
 
     def policy(self, job: Obj) -> Policy | str:
         """Return what the Job's queue says, or why it has none."""
-        known = {key: each for key, each in job["metadata"].items() if key != "managedFields"}
-        return self._queues.policy(msgspec.convert(known, Metadata))
+        return self._queues.policy(items.metadata(job, Metadata))
 
     def view(self, job: Obj, policy: Policy, refusals: Mapping[str, str]) -> View:
         """Return what the core would be told about a Job; the one place where that is put together."""

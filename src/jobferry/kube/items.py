@@ -47,6 +47,7 @@ class Head(msgspec.Struct, frozen=True, gc=False):
 
 
 H = TypeVar("H", bound=Head)
+M = TypeVar("M", bound=Metadata)
 
 Json = bytes | memoryview | msgspec.Raw
 """An object that is not decoded yet."""
@@ -54,6 +55,14 @@ Json = bytes | memoryview | msgspec.Raw
 
 Reading = type[H] | Callable[[Json], H]
 """How the head of an object is read: into a struct, or by a function that knows how."""
+
+
+def metadata(decoded: Obj, reading: type[M]) -> M:
+    """Read the metadata of an object that was decoded whole; managedFields, which are kept undecoded, are left out."""
+    known = {
+        name: each for name, each in decoded["metadata"].items() if name != "managedFields"
+    }
+    return msgspec.convert(known, reading)
 
 
 def reader(reading: Reading[H]) -> Callable[[Json], H]:

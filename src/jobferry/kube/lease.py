@@ -17,12 +17,12 @@ import msgspec
 from jobferry import log
 from jobferry.clock import Seconds, timeout
 from jobferry.errors import BadInput, Error, Transient
-from jobferry.kube import errors, leadership
+from jobferry.kube import errors, items, leadership
 from jobferry.kube.cache import Change
 from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client
 from jobferry.kube.informer import Informer
-from jobferry.kube.items import Key
+from jobferry.kube.items import Key, Metadata
 from jobferry.kube.leadership import (
     TERMS,
     LeaseHead,
@@ -165,7 +165,12 @@ class Candidate:
             self._informer.absorb(answer)
             if self._state.record is self._refuted is not None:
                 # The server went back to a time before what the informer has, which would not go back for that.
-                self._see(msgspec.convert(answer, LeaseHead))
+                self._see(
+                    LeaseHead(
+                        items.metadata(answer, Metadata),
+                        msgspec.convert(answer.get("spec") or {}, leadership.Spec),
+                    )
+                )
         self._state = replace(self._state, is_current=True)
 
     async def _write(self, record: LeaseHead | None) -> None:

@@ -91,3 +91,10 @@ def test_a_bookmark_tells_whether_the_initial_events_are_over() -> None:
 
     assert items.bookmark(plain) == (7, False)
     assert items.bookmark(end) == (8, True)
+
+
+def test_the_metadata_of_a_decoded_object_are_read_whatever_manages_its_fields() -> None:
+    managed = [{"manager": "kubectl", "fieldsV1": {}}]
+    decoded = {"metadata": {"name": "a", "resourceVersion": "7", "managedFields": managed}}
+
+    assert items.metadata(decoded, items.Metadata) == items.Metadata("a", "7")

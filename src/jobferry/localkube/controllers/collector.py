@@ -7,7 +7,7 @@ from typing import NamedTuple
 import msgspec
 
 from jobferry.clock import Seconds
-from jobferry.kube import errors
+from jobferry.kube import errors, items
 from jobferry.kube.cache import Change
 from jobferry.kube.client import Client
 from jobferry.kube.items import Item, Key
@@ -174,7 +174,7 @@ class GarbageCollector:
                 raise  # it is the kind that is not served just now
             self._remember_gone(owner.uid)
             return State.GONE
-        meta = msgspec.convert(found["metadata"], ObjectMetadata)
+        meta = items.metadata(found, ObjectMetadata)
         if meta.uid != owner.uid:
             self._remember_gone(owner.uid)
             return State.GONE
@@ -189,7 +189,7 @@ class GarbageCollector:
             answer = await self._patch(ref, meta, ownerReferences=_references(free))
             if answer is None:
                 return
-            meta = msgspec.convert(answer["metadata"], ObjectMetadata)
+            meta = items.metadata(answer, ObjectMetadata)
         try:
             answer = await self._client.delete(
                 ref.resource,
