@@ -7,7 +7,7 @@ RUN := .venv-run
 LOWEST := .venv-lowest
 WHEEL := .venv-wheel
 
-.PHONY: help test coverage lowest demo wheel picture check format kube kube-skew bench soak skew tables lock clean
+.PHONY: help test coverage lowest demo wheel picture check format kube kube-skew operators bench soak skew tables lock clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-10s %s\n", $$1, $$2}'
@@ -38,11 +38,16 @@ format: $(VENV)/ok ## let ruff format and fix what it can
 	$(BIN)/ruff format --quiet .
 	$(BIN)/ruff check --fix --quiet .
 
-kube: $(VENV)/ok ## get etcd, Kubernetes 1.35.8 and the oldest worker's 1.29.15 for the tests
+kube: $(VENV)/ok ## get etcd, Kubernetes 1.35.8, the oldest worker's 1.29.15 and JobSet's operator for the tests
 	$(BIN)/python tools/kube/get.py
 
 kube-skew: $(VENV)/ok ## get the other Kubernetes versions that we promise to work with
 	$(BIN)/python tools/kube/get.py --skew
+
+# The tests of JobSet's are among the others, as `make kube` gets it.
+operators: kube ## run workloads of many kinds under their real operators; builds those first (20 minutes once)
+	$(BIN)/python tools/kube/get.py --operators
+	JOBFERRY_SOAK=1 $(BIN)/python -m pytest -q tests/system/test_operator*.py $(ARGS)
 
 demo: $(RUN)/ok ## see it work: a hub, two workers, the dispatcher and a handful of Jobs
 	PYTHONPATH=src $(RUN)/bin/python -m jobferry demo $(ARGS)

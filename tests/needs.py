@@ -38,6 +38,10 @@ def unmet(item: pytest.Item) -> str | None:
         for version in (assets.CURRENT, *marker.args):
             if assets.missing(version):
                 return _without(version)
+    for marker in item.iter_markers("operator"):
+        for project in marker.args:
+            if not assets.has_operator(project):
+                return _without_operator(project)
     if item.get_closest_marker("go") and shutil.which("go") is None:
         return "need Go"
     return None
@@ -47,6 +51,15 @@ def _without(version: str) -> str:
     command = assets.command_for(version)
     need = f"need Kubernetes {version} (`{command}` gets it)"
     if os.environ.get("JOBFERRY_REQUIRE_KUBE") and version not in assets.SKEW:
+        raise pytest.UsageError(
+            f"JOBFERRY_REQUIRE_KUBE is set, but there are tests that {need}"
+        )
+    return need
+
+
+def _without_operator(project: str) -> str:
+    need = f"need the operator of {project} (`{assets.command_for_operator(project)}` gets it)"
+    if os.environ.get("JOBFERRY_REQUIRE_KUBE") and project in assets.ALWAYS:
         raise pytest.UsageError(
             f"JOBFERRY_REQUIRE_KUBE is set, but there are tests that {need}"
         )

@@ -10,18 +10,23 @@ import pytest
 from jobferry.clock import SystemClock
 from jobferry.core.marks import Standing
 from jobferry.kinds.forwarding import Edits
-from jobferry.kube import resources
+from jobferry.kube import errors, resources
 from jobferry.kube.client import Client, connect
 from jobferry.kube.resources import CRDS
 from jobferry.objects import Obj, conditions
 from jobferry.testing import assets
 from jobferry.testing.control_plane import ControlPlane
 from jobferry.testing.wait import until
+from tests import needs
 from tests.workloads import crds
 from tests.workloads.examples import ADAPTERS, CUSTOM, EXAMPLES, NAMES, NOW, golden, marks_of
 from tests.workloads.lives import ENDS, LIVES
+from tests.workloads.schemas import Additions, schema_of
 
 pytestmark = pytest.mark.timeout(60)
+
+DRAWN = 200 if needs.SOAK else 16
+"""How many workloads of each kind are drawn."""
 
 SERVERS = [
     pytest.param((assets.CURRENT, "real"), marks=pytest.mark.kube, id="kubernetes-real"),
@@ -259,3 +264,30 @@ async def test_a_moved_workload_begins_anew_on_the_hub(client: Client, place: st
             hub = await write_status(client, name, hub, report.patch)
 
         assert adapter.has_run_since(hub, base) == (LIVES[name][1] != LIVES[name][-2])
+
+
+@pytest.mark.parametrize("name", [name for name in CUSTOM if "example" not in name])
+async def test_whatever_the_hub_takes_of_a_kind_its_mirror_is_taken_too(
+    client: Client, place: str, name: str
+) -> None:
+    adapter = ADAPTERS[name]
+    crd = await client.get(CRDS, str(adapter.resource))
+    schema = schema_of(crd, adapter.resource.version)
+    taken = 0
+    for seed in range(DRAWN):
+        spec = Additions(seed).added(EXAMPLES[name]["spec"], schema, number=1 + seed % 5)
+        body = {**EXAMPLES[name], "metadata": {"name": f"drawn{seed}"}, "spec": spec}
+        try:
+            hub = await client.create(adapter.resource, body, namespace=place)
+        except errors.Invalid:
+            continue
+        taken += 1
+        sent = adapter.mirror(hub, marks_of(hub, name=f"drawn{seed}-mirror"), "")
+        mirror = await client.create(adapter.resource, sent, field_validation="Strict")
+        assert adapter.dropped_fields(sent, mirror) == []
+        assert adapter.edits(hub, mirror, "") == Edits(None)
+        assert adapter.edits(
+            hub, {**mirror, "metadata": mirror["metadata"] | {"generation": 2}}, ""
+        ) == Edits(None)
+
+    assert taken >= DRAWN / 4

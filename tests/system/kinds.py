@@ -1,12 +1,14 @@
 """Workloads of other kinds than Jobs in a lab: their CRDs, the rights on them, and somebody who plays their operators."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 
+from jobferry.clock import sleep
 from jobferry.core import placement_object
 from jobferry.core.placement_object import RESOURCE as PLACEMENTS
 from jobferry.dispatch import manifests
+from jobferry.dispatch.rivals import CLUSTERS as RIVALS
 from jobferry.kinds.adapter import Adapter
 from jobferry.kube import errors
 from jobferry.kube.calls import Scope
@@ -14,12 +16,15 @@ from jobferry.kube.client import Client
 from jobferry.kube.resources import CRDS
 from jobferry.objects import Obj, merge_patch
 from jobferry.objects.resource import Resource
+from jobferry.objects.times import timestamp
+from jobferry.workers import cluster
 from tests.system.fleet import IS_REAL, RESOURCES
-from tests.system.jobs import Holds, holds, is_there
+from tests.system.jobs import Holds, condition, holds, is_there
 from tests.system.lab import Lab
 from tests.system.world import named, until_none, until_one
 from tests.workloads import crds
-from tests.workloads.examples import ADAPTERS, EXAMPLES
+from tests.workloads.examples import ADAPTERS, DECLARED, EXAMPLES
+from tests.workloads.lives import LIVES
 
 ALL_CRDS = Scope(resource=CRDS, is_metadata=True)
 
@@ -72,6 +77,30 @@ async def undefine(client: Client, *kinds: str) -> None:
 
 
 @asynccontextmanager
+async def multikueue(hub: Client) -> AsyncIterator[None]:
+    """Let Kueue's MultiKueue seem to run on a hub during the block."""
+    crd = crds.small(
+        RIVALS.group, RIVALS.version, RIVALS.kind, crds.ANYTHING, None, scope="Cluster"
+    )
+    await hub.create(CRDS, crd)
+    name = crd["metadata"]["name"]
+    await until_one(hub, named(CRDS, name), holds("Established"))
+    await until_served(hub, RIVALS)
+    await hub.create(RIVALS, {"metadata": {"name": "theirs"}})
+    try:
+        yield
+    finally:
+        await hub.delete(CRDS, name)
+        await until_none(hub, named(CRDS, name))
+
+
+async def until_served(client: Client, resource: Resource) -> None:
+    """Wait until a kind is served, which is a moment after its CRD is established."""
+    while not await cluster.served(client, [resource]):
+        await sleep(client.clock, 0.1)
+
+
+@asynccontextmanager
 async def rights(lab: Lab, *kinds: str) -> AsyncIterator[None]:
     """Give the dispatcher what `jobferry manifests --kinds` says, on the hub and on workers, during the block."""
     resources = [ADAPTERS[kind].resource for kind in kinds]
@@ -79,6 +108,20 @@ async def rights(lab: Lab, *kinds: str) -> AsyncIterator[None]:
     for worker in lab.world.workers.values():
         given += [(worker, each) for each in _added("worker", resources)]
     async with _applied(given):
+        yield
+
+
+@asynccontextmanager
+async def staged(lab: Lab, *kinds: str) -> AsyncIterator[None]:
+    """Have all clusters of a lab know some kinds, and a dispatcher that may use them, during the block."""
+    async with AsyncExitStack() as stack:
+        for client in (lab.world.hub, *lab.world.workers.values()):
+            for kind in kinds:
+                await define(client, kind)
+            stack.push_async_callback(undefine, client, *kinds)
+        await stack.enter_async_context(rights(lab, *kinds))
+        await lab.add_workers()
+        await stack.enter_async_context(lab.dispatcher(custom_kinds=tuple(DECLARED)))
         yield
 
 
@@ -208,10 +251,23 @@ class Trial:
 
 
 def trial(
-    lab: Lab, kind: str, *, queue: str | None = None, changes: Obj | None = None
+    lab: Lab,
+    kind: str,
+    *,
+    name: str | None = None,
+    queue: str | None = None,
+    changes: Obj | None = None,
 ) -> Trial:
     """Return the example of a kind from docs/kinds.md, with changes to its spec."""
-    obj: Obj = merge_patch.apply(EXAMPLES[kind], {"spec": changes or {}})
+    meta: Obj = {"name": name} if name else {}
     if queue:
-        obj = merge_patch.apply(obj, {"metadata": {"labels": {"jobferry.io/queue": queue}}})
+        meta["labels"] = {"jobferry.io/queue": queue}
+    obj: Obj = merge_patch.apply(EXAMPLES[kind], {"metadata": meta, "spec": changes or {}})
     return Trial(lab, kind, obj)
+
+
+def done_now(lab: Lab) -> Obj:
+    """Return the status of a Simulation that has just ended."""
+    end = condition({"status": LIVES[SIMULATION][-1]}, "Done")
+    now = timestamp(lab.fleet.clock.now())
+    return {"phase": "Over", "conditions": [{**end, "lastTransitionTime": now}]}

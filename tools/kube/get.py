@@ -4,7 +4,7 @@ They go to a cache folder outside the tree, where `jobferry.testing.assets` find
 
     <version>/<program>              etcd, kube-apiserver, …
     crds/<project>/<name>.json       what tests install
-    operators/<project>/<program>    on request only: `get.py --operator jobset`
+    operators/<project>/<program>    most on request only: `get.py --operator tekton`, `get.py --operators`
 
 Everything is built with Go from modules pinned by hash: go.mod and go.sum in the folders beside this file,
 projects.toml for other projects. KUBEBUILDER_ASSETS, where it is set and complete, saves building the current
@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -206,10 +206,17 @@ def plan(options: argparse.Namespace) -> list[Step]:
             known = ", ".join(name for name in projects if "operator" in projects[name])
             raise CannotGet(f"there is no operator {options.operator!r}", hint=f"Try {known}.")
         return operator(options.operator, projects[options.operator])
+    if options.operators:
+        return _operators(projects, assets.OPERATORS)
     steps = _current() + kubernetes(assets.OLDEST)
     if options.skew:
         steps += [step for version in assets.SKEW for step in kubernetes(version)]
-    return steps + [crds(name, project) for name, project in projects.items()]
+    steps += [crds(name, project) for name, project in projects.items()]
+    return steps + _operators(projects, assets.ALWAYS)
+
+
+def _operators(projects: Mapping[str, Any], names: Iterable[str]) -> list[Step]:
+    return [step for name in names for step in operator(name, projects[name])]
 
 
 def _current() -> list[Step]:
@@ -365,6 +372,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Get what tests run on.")
     parser.add_argument("--skew", action="store_true", help="other Kubernetes versions, too")
     parser.add_argument("--operator", metavar="PROJECT", help="the operator of a project, only")
+    parser.add_argument("--operators", action="store_true", help="all that tests run, only")
     try:
         get(parser.parse_args())
     except CannotGet as error:

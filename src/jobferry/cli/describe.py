@@ -33,10 +33,16 @@ def main(arguments: Sequence[str]) -> None:
     parser = Parser("jobferry describe", "JOB [option ...]", _ABOUT)
     completes(parser.add_argument("job", metavar="JOB", help="the name of a Job"), "jobs")
     options.add_output(parser, options.DATA_FORMATS)
+    options.add_kind(parser)
     options.add_where(parser)
     given = parser.parse_args(arguments)
 
     async def show(hub: Hub) -> None:
+        if given.kind:
+            from jobferry.cli import other_kinds  # noqa: PLC0415 (Jobs alone are there sooner)
+
+            await other_kinds.show_life(hub, given.job, given)
+            return
         job = await hub.job(given.job)
         events = await job_events.read(hub.client, job)
         life = timeline.life(job, events)

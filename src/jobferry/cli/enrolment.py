@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import json
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -100,9 +101,9 @@ def worker(name: str, *, creates_namespaces: bool = False) -> Obj:
     return {"metadata": {"name": name}, "spec": {"kubeconfig": where, **more}}
 
 
-def account(*, creates_namespaces: bool) -> list[Obj]:
-    """Return what the account is made of; the right to create namespaces is given only if it is asked for."""
-    found = manifests.objects("worker")
+def account(*, creates_namespaces: bool, kinds: Sequence[Resource] = ()) -> list[Obj]:
+    """Return what the account is made of; what is beyond Jobs is given only if it is asked for."""
+    found = manifests.objects("worker", (), kinds)
     if creates_namespaces:
         usual = next(each for each in found if each["kind"] == "ClusterRoleBinding")
         role = {**usual["roleRef"], "name": NAMESPACE_ROLE}
@@ -127,9 +128,11 @@ async def rehearse(hub: Client, name: str) -> None:
         ) from None
 
 
-async def make_account(client: Client, *, creates_namespaces: bool = False) -> Token:
+async def make_account(
+    client: Client, *, creates_namespaces: bool = False, kinds: Sequence[Resource] = ()
+) -> Token:
     """Make the account on a worker, or bring it up to date, and return its token."""
-    for obj in account(creates_namespaces=creates_namespaces):
+    for obj in account(creates_namespaces=creates_namespaces, kinds=kinds):
         meta = obj["metadata"]
         await client.patch(
             KINDS[obj["kind"]],

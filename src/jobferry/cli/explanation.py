@@ -8,8 +8,10 @@ from jobferry.cli import job_facts, silence
 from jobferry.cli.arguments import program
 from jobferry.cli.job_events import refusals
 from jobferry.cli.picture import Opinion, Picture, Turn
+from jobferry.cli.workload_facts import Workload
 from jobferry.core import placement
 from jobferry.core.decide import decide
+from jobferry.core.kind import Kind
 from jobferry.core.steps import Rest
 from jobferry.core.view import Policy, View
 from jobferry.kinds.job.adapter import JOB
@@ -53,8 +55,7 @@ def explain(
     view = picture.view(job, policy, refused)
     turn = picture.turn(view) if _is_waiting(job) else None
     if turn is not None:
-        line = "line of its queue" if policy.queue else "default line"
-        says.append(f"In the {line} it is number {turn.place} of {turn.length}.")
+        says.append(_in_line(turn, policy))
     says.append(_queue(job, policy))
     if not picture.workers:
         says.append(f"There are no Workers: `{program()} {_ADD}` adds one.")
@@ -66,6 +67,45 @@ def explain(
         turn=turn,
         opinions=tuple(picture.opinions(view)),
     )
+
+
+def explain_any(
+    seen: Workload, picture: Picture, events: Sequence[Obj], lease: Obj | None, now: datetime
+) -> Explanation:
+    """Explain where a workload of any kind is; `lease` is that of the dispatcher, if it can be read."""
+    unled = [said] if (said := silence.sentence(lease, now)) else []
+    says, policy = [_said(seen, now)], picture.policy(seen.obj)
+    if isinstance(policy, str):
+        says.append(f"It has no queue: {policy}.")
+        return Explanation(says=(*says, *unled), turn=None, opinions=())
+    refused = refusals(events, picture.workers, now)
+    view = picture.view(seen.obj, policy, refused, kind=seen.kind, record=seen.record)
+    turn = picture.turn(view, seen.kind) if seen.state == "Waiting" else None
+    if turn is not None:
+        says.append(_in_line(turn, policy))
+    says += [_queue(seen.obj, policy), _needs(seen.obj, seen.kind)]
+    says += [f"{why}." for why in (seen.kind.refusal(seen.obj), view.priority_note) if why]
+    if unknown := seen.kind.unknown_demand(seen.obj):
+        says.append(f"Not all that it needs is known: {unknown}.")
+    opinions = tuple(picture.opinions(view, seen.kind))
+    return Explanation(says=(*says, *unled), turn=turn, opinions=opinions)
+
+
+def _said(seen: Workload, now: datetime) -> str:
+    meta = seen.obj["metadata"]
+    name = f"{seen.kind.resource.kind} {meta['namespace']}/{seen.name}"
+    on = f" on {seen.worker}, attempt {seen.attempt}" if seen.attempt else ""
+    if seen.state == "Waiting":
+        age = durations.since(meta["creationTimestamp"], now)
+        return f"{name} waits for a worker; it was made {age} ago."
+    if seen.state in ("Placed", "Running"):
+        return f"{name} {'runs' if seen.state == 'Running' else 'is placed'}{on}."
+    return f"{name} is {seen.state}{on}."
+
+
+def _in_line(turn: Turn, policy: Policy) -> str:
+    line = "line of its queue" if policy.queue else "default line"
+    return f"In the {line} it is number {turn.place} of {turn.length}."
 
 
 def is_claimed(job: Obj, settings: Settings) -> bool:
@@ -112,8 +152,8 @@ def _queue(job: Obj, policy: Policy) -> str:
     return f"It is {where}; placement is {policy.placement} over {over}."
 
 
-def _needs(job: Obj) -> str:
-    demand = JOB.demand(job)
+def _needs(job: Obj, kind: Kind = JOB) -> str:
+    demand = kind.demand(job)
     needed = ", ".join(f"{amount} {name}" for name, amount in sorted(demand.items()) if amount)
     return f"What is left of it needs {needed}." if needed else "It requests no resources."
 

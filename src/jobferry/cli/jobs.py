@@ -47,6 +47,7 @@ def main(arguments: Sequence[str]) -> None:
     options.add_output(parser)
     options.add_selector(parser)
     options.add_everywhere(parser)
+    options.add_kind(parser)
     parser.add_argument(
         "-w", "--watch", action="store_true", help="keep the list up to date until Ctrl-C"
     )
@@ -57,6 +58,11 @@ def main(arguments: Sequence[str]) -> None:
         raise BadInput("names go with neither -l nor -A", hint="Leave out the names.")
 
     async def show(hub: Hub) -> None:
+        if given.kind:
+            from jobferry.cli import other_kinds  # noqa: PLC0415 (Jobs alone are there sooner)
+
+            await other_kinds.show_list(hub, given, labels)
+            return
         is_table = given.output in ("table", "wide")
         if given.watch:
             if is_table:

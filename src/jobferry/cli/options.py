@@ -43,6 +43,13 @@ def add_where(parser: argparse.ArgumentParser, *, namespaced: bool = True) -> No
         completes(namespace, "namespaces")
 
 
+def add_kind(parser: argparse.ArgumentParser) -> None:
+    """Let workloads of another kind than Job be meant."""
+    parser.add_argument(
+        "-k", "--kind", metavar="KIND", help="of this kind, as in JobSet; by default Jobs"
+    )
+
+
 def add_everywhere(parser: argparse.ArgumentParser) -> None:
     """Let all namespaces be meant."""
     parser.add_argument(

@@ -5,13 +5,16 @@ the core admit. The only thing that is not on the hub is which workers have refu
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from jobferry.app import bounds
 from jobferry.core import times, verdicts, wishes
 from jobferry.core.admission import Admission
 from jobferry.core.key import WorkloadKey
+from jobferry.core.kind import Kind
+from jobferry.core.placement_object import RESOURCE as PLACEMENTS
 from jobferry.core.room import amounts
 from jobferry.core.steps import Want
 from jobferry.core.view import Policy, View, Worker
@@ -43,6 +46,10 @@ class Objects:
     jobs: Sequence[Obj]
     workers: Sequence[Obj]
     queues: Sequence[Obj]
+    others: Mapping[str, Sequence[Obj]] = field(default_factory=dict)
+    """Workloads that are no Jobs, by the names of their kinds, as far as we may read them."""
+
+    placements: Sequence[Obj] = ()
     priority_classes: Sequence[Obj] | None = None
     """None: we may not read them."""
 
@@ -68,14 +75,28 @@ class Opinion:
     reason: str
 
 
-async def read(hub: Client) -> Objects:
-    """Read all of it."""
+async def read(hub: Client, settings: Settings) -> Objects:
+    """Read all of it that the dispatcher of these settings goes by."""
+    others = await _others(hub, settings)
     return Objects(
+        others=others,
+        placements=(await hub.list(Scope(resource=PLACEMENTS))).items if others else (),
         jobs=(await hub.list(Scope(resource=JOBS))).items,
         workers=(await hub.list(Scope(resource=WORKERS))).items,
         queues=(await hub.list(Scope(resource=QUEUES))).items,
         priority_classes=await _priority_classes(hub),
     )
+
+
+async def _others(hub: Client, settings: Settings) -> dict[str, Sequence[Obj]]:
+    kinds = [each for each in switches.switched_on(settings) if each.resource != JOBS]
+    there = await cluster.served(hub, [each.resource for each in kinds])
+    found: dict[str, Sequence[Obj]] = {}
+    for kind in kinds:
+        if kind.resource in there:
+            with suppress(errors.Forbidden):
+                found[kind.name] = (await hub.list(Scope(resource=kind.resource))).items
+    return found
 
 
 async def _priority_classes(hub: Client) -> Sequence[Obj] | None:
@@ -88,7 +109,7 @@ async def _priority_classes(hub: Client) -> Sequence[Obj] | None:
 class Picture:
     """The parts of a dispatcher that placement rests on, with these objects in their caches.
 
-    `but` is the UID of a Job that is left out: it must not be in its own way.
+    `but` is the UID of a workload that is left out: it must not be in its own way.
     """
 
     def __init__(
@@ -99,33 +120,46 @@ class Picture:
         names = frozenset(settings.managed_by)
         self.claims = Claims(names, settings.lease.namespace, bounds(settings))
         self._workloads = Workloads(hub, switches.switched_on(settings))
-        jobs = self._workloads.follow(JOB.name)
+        self._kinds: Mapping[str, Kind] = {**self._workloads.adapters, JOB.name: JOB}
         workers = Informer(hub, Scope(resource=WORKERS), WorkerHead)
         self._queues = Queues(hub, workers, settings.worker_lost_after)
-        _fill(jobs, (each for each in objects.jobs if each["metadata"]["uid"] != but))
+        _fill(self._workloads.placements.objects, objects.placements)
+        for name, found in {JOB.name: objects.jobs, **objects.others}.items():
+            others = (each for each in found if each["metadata"]["uid"] != but)
+            _fill(self._workloads.follow(name), others)
         _fill(workers, objects.workers)
         _fill(self._queues.objects, objects.queues)
         self._classes = _classes(hub, objects.priority_classes)
         roster = Roster()
         states = {each["metadata"]["name"]: state(each) for each in objects.workers}
         roster.update(workers, states, now)
+        self._roster = roster
         self.workers: Mapping[str, Worker] = roster.views
 
     def policy(self, job: Obj) -> Policy | str:
         """Return what the Job's queue says, or why it has none."""
         return self._queues.policy(items.metadata(job, Metadata))
 
-    def view(self, job: Obj, policy: Policy, refusals: Mapping[str, str]) -> View:
-        """Return what the core would be told about a Job; the one place where that is put together."""
+    def view(
+        self,
+        job: Obj,
+        policy: Policy,
+        refusals: Mapping[str, str],
+        *,
+        kind: Kind = JOB,
+        record: Obj | None = None,
+    ) -> View:
+        """Return what the core would be told about a workload; the one place where that is put together."""
         meta = job["metadata"]
-        priority = priorities.value(JOB.priority_class(job), self._classes, policy)
+        priority = priorities.value(kind.priority_class(job), self._classes, policy)
         return View(
             namespace=meta["namespace"],
             name=meta["name"],
             hub=job,
+            record=record,
             is_live=True,
             mirrors={},
-            workers=self.workers,
+            workers=self._roster.of_kind(kind.name),
             policy=policy,
             origin="",
             dispatcher=self._settings.dispatcher_name,
@@ -137,7 +171,7 @@ class Picture:
         )
 
     def load(self, worker: str) -> int:
-        """Return how many unfinished Jobs a worker has."""
+        """Return how many unfinished workloads a worker has."""
         return self._workloads.count(worker)
 
     def used(self, worker: str) -> Demand:
@@ -147,30 +181,31 @@ class Picture:
             total = demand.add(total, self._demand(key))
         return total
 
-    def opinions(self, view: View) -> list[Opinion]:
-        """Ask of every worker whether it could take a Job, were it the only one that waits."""
+    def opinions(self, view: View, kind: Kind = JOB) -> list[Opinion]:
+        """Ask of every worker whether it could take a workload, were it the only one that waits."""
         account = self._account()
-        found = [_opinion(account, view, name) for name in view.policy.workers]
+        found = [_opinion(account, view, kind, name) for name in view.policy.workers]
         others = sorted({*self.workers} - {*view.policy.workers})
         return found + [Opinion(name, False, "its queue does not use it") for name in others]
 
-    def turn(self, view: View) -> Turn:
-        """Return where in line a Job is, with all others that wait, and where it would be placed now."""
+    def turn(self, view: View, kind: Kind = JOB) -> Turn:
+        """Return where in line a workload is, with all others that wait, and where it would be placed now."""
         account = self._account()
         for key, item in self.waiting():
             other = item.object()
             policy = self.policy(other)
             if isinstance(policy, Policy):
-                _line_up(account, key, self.view(other, policy, {}))
-        mine = WorkloadKey(JOB.name, view.namespace, view.name)
-        _line_up(account, mine, view)
+                its = self._kinds[key.kind]
+                _line_up(account, key, self.view(other, policy, {}, kind=its), its)
+        mine = WorkloadKey(kind.name, view.namespace, view.name)
+        _line_up(account, mine, view, kind)
         place, length = account.turn(mine) or (0, 0)
         account.admit(self._now.timestamp())
         return Turn(place, length, account.reservation(mine))
 
     def _demand(self, key: WorkloadKey) -> Demand:
         item = self._workloads.get(key)
-        return JOB.demand(item.object()) if item is not None else {}
+        return self._kinds[key.kind].demand(item.object()) if item is not None else {}
 
     def _account(self) -> Admission[WorkloadKey]:
         """Return the account of room, with what is placed."""
@@ -182,10 +217,14 @@ class Picture:
         return account
 
     def waiting(self) -> list[Workload]:
-        """Return the Jobs that wait for a worker, the oldest first."""
+        """Return the workloads that wait for a worker, the oldest first."""
         known = ((key, self._workloads.get(key)) for key in self._workloads.on(NOWHERE))
-        found = [(key, item) for key, item in known if item and _waits(item.object())]
+        found = [(key, item) for key, item in known if item and self._waits(key, item.object())]
         return sorted(found, key=_age)
+
+    def _waits(self, key: WorkloadKey, obj: Obj) -> bool:
+        is_going = bool(obj["metadata"].get("deletionTimestamp"))
+        return not is_going and not self._kinds[key.kind].is_suspended(obj)
 
 
 def _classes(hub: Client, objects: Sequence[Obj] | None) -> Classes | None:
@@ -226,34 +265,31 @@ def _silence(status: Obj, reason: str) -> datetime | None:
     return times.instant(str(ready["lastTransitionTime"]))
 
 
-def _opinion(account: Admission[WorkloadKey], view: View, worker: str) -> Opinion:
-    mine = WorkloadKey(JOB.name, view.namespace, view.name)
-    if worker in verdicts.eligible(view, JOB):
-        _line_up(account, mine, view, (worker,))
+def _opinion(account: Admission[WorkloadKey], view: View, kind: Kind, worker: str) -> Opinion:
+    mine = WorkloadKey(kind.name, view.namespace, view.name)
+    if worker in verdicts.eligible(view, kind):
+        _line_up(account, mine, view, kind, (worker,))
         account.admit(0.0)  # long ago: nothing is kept for anybody
     fits, lack = account.reservation(mine) == worker, account.lacks(mine).get(worker)
     account.withdraw(mine)
-    return Opinion(worker, fits, "" if fits else verdicts.verdict(view, JOB, worker, lack))
+    return Opinion(worker, fits, "" if fits else verdicts.verdict(view, kind, worker, lack))
 
 
 def _line_up(
     account: Admission[WorkloadKey],
     key: WorkloadKey,
     view: View,
+    kind: Kind,
     workers: tuple[str, ...] | None = None,
 ) -> None:
-    wants = Want(verdicts.eligible(view, JOB) if workers is None else workers)
+    wants = Want(verdicts.eligible(view, kind) if workers is None else workers)
     if view.hub is not None:
-        account.want(wishes.wish(key, view, JOB, view.hub, wants))
+        account.want(wishes.wish(key, view, kind, view.hub, wants))
 
 
 def _fill(informer: Informer[H], objects: Iterable[Obj]) -> None:
     for each in objects:
         informer.absorb(each)
-
-
-def _waits(job: Obj) -> bool:
-    return not job["spec"].get("suspend") and not job["metadata"].get("deletionTimestamp")
 
 
 def _age(workload: Workload) -> tuple[str, WorkloadKey]:

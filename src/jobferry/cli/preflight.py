@@ -15,6 +15,7 @@ from jobferry.kube import errors
 from jobferry.kube.client import Client
 from jobferry.kube.resources import JOBS, NAMESPACES
 from jobferry.objects import Obj
+from jobferry.objects.resource import Resource
 from jobferry.workers import cluster
 from jobferry.workers.cluster import Cluster
 
@@ -83,8 +84,19 @@ def kinds(found: Cluster) -> Finding:
     """Judge what a cluster serves."""
     wanted = cluster.name(JOBS)
     if wanted in found.kinds:
-        return Finding("kinds", OK, f"it serves {wanted}")
+        return Finding("kinds", OK, f"it serves {', '.join(found.kinds)}")
     return Finding("kinds", FAILED, f"it does not serve {wanted}")
+
+
+def out_of_sight(kinds: Sequence[Resource], missing: Sequence[Right]) -> list[Finding]:
+    """Judge whether we may use the kinds besides Jobs that a cluster serves; nothing depends on it but they."""
+    lacking = {(each.group, each.resource) for each in missing}
+    hidden = [each.kind for each in kinds if (each.group, each.plural) in lacking]
+    if not hidden:
+        return []
+    listed = ",".join(hidden)
+    says = f"we may not use {listed} there: `jobferry manifests worker --kinds {listed}` has the rights"
+    return [Finding("other kinds", WARNING, says)]
 
 
 def identity(found: Cluster, hub: Hub) -> Finding:
@@ -157,10 +169,16 @@ def origins(jobs: Iterable[Obj], queues: Iterable[Obj]) -> frozenset[str]:
 
 
 async def examine(
-    client: Client, hub: Hub, *, creates_namespaces: bool = False
+    client: Client,
+    hub: Hub,
+    *,
+    creates_namespaces: bool = False,
+    kinds_besides: Sequence[Resource] = (),
 ) -> list[Finding]:
     """Try a cluster as whoever the client is; raises only if it cannot be reached at all."""
-    found = await cluster.introduce(client, (JOBS,))
+    found = await cluster.introduce(client, (JOBS, *kinds_besides))
+    served = [each for each in kinds_besides if found.serves(each)]
+    unusable = await rights.missing(client, _of_kinds(served))
     missing = await rights.missing(client, needed(creates_namespaces=creates_namespaces))
     there = {name: await _has_namespace(client, name) for name in sorted(hub.namespaces)}
     if creates_namespaces:
@@ -172,8 +190,13 @@ async def examine(
         kinds(found),
         identity(found, hub),
         lacking(missing),
+        *out_of_sight(served, unusable),
         of_namespaces,
     ]
+
+
+def _of_kinds(kinds: Iterable[Resource]) -> list[Right]:
+    return [Right(verb, each.group, each.plural) for each in kinds for verb in manifests.MIRROR]
 
 
 async def _has_namespace(client: Client, name: str) -> bool | None:

@@ -31,7 +31,7 @@ def main(arguments: Sequence[str]) -> None:
 
     async def show(hub: Hub) -> None:
         try:
-            objects = await read(hub.client)
+            objects = await read(hub.client, chosen)
         except errors.NotFound:
             raise kind_missing(WORKERS) from None
         picture = Picture(hub.client, chosen, objects, hub.client.clock.now())
@@ -76,8 +76,8 @@ def text(found: Sequence[Obj]) -> str:
 
 
 def wait_text(number: int) -> str:
-    """Say how many Jobs wait."""
-    return f"{plural(number, 'Job')} wait{'s' if number == 1 else ''} for a worker."
+    """Say how many workloads wait."""
+    return f"{plural(number, 'workload')} wait{'s' if number == 1 else ''} for a worker."
 
 
 def _load(worker: Obj, picture: Picture) -> Obj:

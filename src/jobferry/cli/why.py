@@ -29,11 +29,17 @@ def main(arguments: Sequence[str]) -> None:
     parser = Parser("jobferry why", "JOB [option ...]", _ABOUT)
     completes(parser.add_argument("job", metavar="JOB", help="the name of a Job"), "jobs")
     options.add_output(parser, options.DATA_FORMATS)
+    options.add_kind(parser)
     options.add_where(parser)
     given = parser.parse_args(arguments)
     chosen = settings.load(environ=os.environ)
 
     async def show(hub: Hub) -> None:
+        if given.kind:
+            from jobferry.cli import other_kinds  # noqa: PLC0415 (it needs this module)
+
+            await other_kinds.show_why(hub, given.job, given, chosen)
+            return
         job = await hub.job(given.job)
         refuse_undelegated(job, chosen)
         found = explain(
@@ -41,7 +47,7 @@ def main(arguments: Sequence[str]) -> None:
             Picture(
                 hub.client,
                 chosen,
-                await _objects(hub),
+                await _objects(hub, chosen),
                 now := hub.client.clock.now(),
                 but=job["metadata"]["uid"],
             ),
@@ -98,8 +104,8 @@ def _fits(fits: bool, is_choice: bool) -> str:
     return "yes, first" if is_choice else "yes"
 
 
-async def _objects(hub: Hub) -> Objects:
+async def _objects(hub: Hub, chosen: Settings) -> Objects:
     try:
-        return await read(hub.client)
+        return await read(hub.client, chosen)
     except errors.NotFound:
         raise kind_missing(WORKERS) from None

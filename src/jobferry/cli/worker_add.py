@@ -17,6 +17,7 @@ from jobferry.errors import BadInput, Error
 from jobferry.kube import errors, kubeconfig
 from jobferry.kube.access import Access
 from jobferry.kube.client import Client, connect
+from jobferry.objects.resource import Resource
 from jobferry.runtime.backoff import Backoff
 
 _ABOUT = """Makes a Worker from a context of your kubeconfig.
@@ -41,6 +42,8 @@ class Asked:
     context: str
     access: Access
     creates_namespaces: bool = False
+    kinds: tuple[Resource, ...] = ()
+    """Those besides Jobs that it may run."""
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -50,6 +53,7 @@ def main(arguments: Sequence[str]) -> None:
         hint = "It has small letters, digits, dashes and dots, as in east or eu.west-2."
         raise BadInput(f"{given.name!r} cannot be the name of a Worker", hint=hint)
     where = options.where(given)
+    kinds = [each.resource for each in options.kinds(given.kinds)] if given.kinds else []
 
     async def plan(hub: Hub) -> tuple[Asked, Found]:
         asked = Asked(
@@ -57,6 +61,7 @@ def main(arguments: Sequence[str]) -> None:
             context=given.from_context,
             access=_access(hub, given),
             creates_namespaces=given.create_namespaces,
+            kinds=tuple(kinds),
         )
         render.text(preflight.report(await check(hub.client, asked, partial(_connect, hub))))
         return asked, hub.found
@@ -90,6 +95,11 @@ def parser() -> Parser:
         action="store_true",
         help="let it create the namespaces of Jobs that the cluster lacks",
     )
+    add(
+        "--kinds",
+        metavar="KIND[,KIND...]",
+        help="let it run these kinds besides Jobs, as in JobSet,RayJob, or all",
+    )
     add("-y", "--yes", action="store_true", help="make the account there without asking")
     options.add_where(parser, namespaced=False)
     return parser
@@ -105,7 +115,10 @@ async def check(hub: Client, asked: Asked, reach: Connect) -> list[Finding]:
             *(
                 each
                 for each in await preflight.examine(
-                    client, known, creates_namespaces=asked.creates_namespaces
+                    client,
+                    known,
+                    creates_namespaces=asked.creates_namespaces,
+                    kinds_besides=asked.kinds,
                 )
                 if each.check != "rights"
             ),
@@ -133,7 +146,7 @@ async def carry_out(hub: Client, asked: Asked, reach: Connect) -> str:
     known = await known_hub.read(hub, but=asked.name)
     async with reach(asked.access, asked.context) as client:
         token = await enrolment.make_account(
-            client, creates_namespaces=asked.creates_namespaces
+            client, creates_namespaces=asked.creates_namespaces, kinds=asked.kinds
         )
     config = enrolment.kubeconfig(asked.access.server, token.text)
     own = kubeconfig.from_bytes(config.encode(), "the new kubeconfig").access(clock=hub.clock)

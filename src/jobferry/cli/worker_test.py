@@ -1,18 +1,23 @@
 """`jobferry workers test`: tries whether a Worker can be reached, with its own kubeconfig."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from jobferry import settings
 from jobferry.cli import known_hub, options, preflight, render
 from jobferry.cli.arguments import Parser, completes
 from jobferry.cli.hub import Hub, run
 from jobferry.cli.preflight import Finding
+from jobferry.dispatch import switches
 from jobferry.errors import BadInput, Error
 from jobferry.kube import errors
 from jobferry.kube.client import Client, Reach, connect
+from jobferry.kube.resources import JOBS
 from jobferry.kube.retry import Patience
 from jobferry.kube.transport import HttpTransport
 from jobferry.objects import Obj
+from jobferry.objects.resource import Resource
 from jobferry.workers import source
 from jobferry.workers.resource import WORKERS, Kubeconfig, SecretKey
 from jobferry.workers.source import Rules
@@ -64,10 +69,19 @@ async def examine(
         access, name=name, clock=hub.clock, reach=reach, patience=PATIENCE
     ) as client:
         try:
-            found = await preflight.examine(client, known, creates_namespaces=creates)
+            found = await preflight.examine(
+                client, known, creates_namespaces=creates, kinds_besides=besides()
+            )
         except (errors.Unreachable, errors.ApiError) as error:
             return [Finding("reach", preflight.FAILED, str(error))]
     return [Finding("reach", preflight.OK, access.server.url), *found]
+
+
+def besides() -> list[Resource]:
+    """Return the kinds besides Jobs that the dispatcher of our settings brings to workers."""
+    chosen = settings.load(environ=os.environ)
+    found = (each.resource for each in switches.switched_on(chosen))
+    return [each for each in found if each != JOBS]
 
 
 def _kubeconfig(said: Obj) -> Kubeconfig:

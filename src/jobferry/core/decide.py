@@ -9,7 +9,7 @@ from dataclasses import replace
 from jobferry.clock import Seconds
 from jobferry.core import going, records, times
 from jobferry.core.adopt import adopt, await_workers, mend
-from jobferry.core.follow import follow
+from jobferry.core.follow import follow, not_kept
 from jobferry.core.kind import Kind
 from jobferry.core.leave import leave_for_good
 from jobferry.core.marks import HUB_UID, Standing, Verdict, read
@@ -36,6 +36,9 @@ ASK_EVERY: Seconds = 600.0
 def decide(view: View, kind: Kind) -> Step:
     """Return what to do next."""
     step = _next(view, kind)
+    if isinstance(step, WriteStatus) and step.patch == view.vain:
+        # Not again, until something else is to be said or the hub object has changed.
+        step = Rest("the hub does not keep its status", notices=(not_kept(step.patch),))
     if isinstance(step, Rest) and (waits := tuple(going.notices(view))):
         return replace(step, notices=(*step.notices, *waits))
     return step

@@ -17,7 +17,8 @@ def follow(view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj) -> 
     shard = placed.shards[0]
     if kind.is_about_to_end(mirror):
         return Rest(f"ends on {shard.worker}: one write will tell all of it")
-    if report := kind.report(hub, mirror, shard.base, view.now):
+    report = kind.report(hub, mirror, shard.base, view.now)
+    if report is not None and report.patch != view.vain:
         return WriteStatus.of(report)
     if is_going(mirror):
         return _see_off(view, kind, hub, placed, mirror)
@@ -53,8 +54,20 @@ def _rest(
         notices.append(Notice(leave.NOT_STARTED, message))
     if leaving is not None and leaving.wants is None:
         notices.append(place.TOO_LARGE)
+    if view.vain is not None:
+        notices.append(not_kept(view.vain))
     wants = leaving.wants if leaving else None
     return Rest(f"runs on {worker}", left or None, tuple(notices), wants)
+
+
+def not_kept(patch: Obj) -> Notice:
+    """Tell people that a hub drops part of a status: its CRD knows less than that of the worker, most likely."""
+    members = ", ".join(sorted(patch["status"]))
+    message = (
+        f"The hub does not keep all that its worker says of it, in status: {members}."
+        " If the CRD on the hub is older than the worker's, install the newer one there"
+    )
+    return Notice("StatusNotKept", message)
 
 
 def _edit_notices(worker: str, edits: Edits) -> Iterator[Notice]:

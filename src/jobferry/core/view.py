@@ -160,6 +160,9 @@ class View:
     untold: Placement | None = None
     """The placement that we made and have told no worker of yet, or its worker refused: there is no mirror of it."""
 
+    vain: Obj | None = None
+    """The write of its status that changed nothing, though it should have: the hub does not keep what it says."""
+
     def marks(self, worker: str, hub_uid: str, attempt: int) -> Marks:
         """Return the marks of the mirror that this workload has, or would have, on a worker."""
         return Marks(

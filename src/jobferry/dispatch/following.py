@@ -172,9 +172,8 @@ class Following:
 
     def _note_link(self, kind: str, link: Freshness) -> None:
         if isinstance(link.trouble, errors.ApiError) and _is_custom(self._kinds[kind]):
-            self._settle(
-                kind
-            )  # something is wrong with it alone: the others do not wait for it
+            # Something is wrong with it alone: the others do not wait for it.
+            self._settle(kind)
         elif link.is_following:
             self._tell(kind, None)
 

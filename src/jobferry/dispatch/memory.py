@@ -8,6 +8,7 @@ from jobferry.core.key import WorkloadKey
 from jobferry.core.placement import Placement
 from jobferry.core.steps import Notice
 from jobferry.dispatch.refusals import FIRST, LONGEST, Refusals
+from jobferry.objects import Obj
 
 
 @dataclass(slots=True)
@@ -21,6 +22,9 @@ class _Entry:
     told: frozenset[Notice] = frozenset()
     buried: str = ""
     """The UID of the workload, if we were told that it was deleted."""
+
+    vain: Obj | None = None
+    """The last write of its status, if it changed nothing."""
 
 
 class Memory:
@@ -77,6 +81,15 @@ class Memory:
         new = [notice for notice in notices if notice not in entry.told]
         entry.told = frozenset(notices)
         return new
+
+    def note_vain(self, key: WorkloadKey, patch: Obj) -> None:
+        """Take note of a write of a workload's status that changed nothing."""
+        self._entries.setdefault(key, _Entry()).vain = patch
+
+    def vain(self, key: WorkloadKey) -> Obj | None:
+        """Return the write of a workload's status that changed nothing, if the last such did."""
+        entry = self._entries.get(key)
+        return entry.vain if entry else None
 
     def note_placed(self, key: WorkloadKey, placement: Placement) -> None:
         """Take note that we have placed a workload, and that no worker was told of that yet, or took it."""

@@ -42,6 +42,7 @@ from jobferry.kinds.adapter import Adapter
 from jobferry.kube import errors
 from jobferry.kube.events import Tell
 from jobferry.kube.items import Key
+from jobferry.objects import Obj
 from jobferry.runtime.reconcile import DONE, Again, Outcome
 from jobferry.runtime.workqueue import WorkQueue
 
@@ -75,6 +76,8 @@ class Reconciler:
     async def reconcile(self, key: WorkloadKey) -> Outcome:
         """Take steps until there is none to take."""
         known, kind = Known(key), self._views.workloads.adapters[key.kind]
+        if self._is_unknown(key):
+            return DONE  # once its kind is followed, its mirrors are reconciled
         for _ in range(MOST_STEPS):
             view = self._views.of(known)
             step = decide(view, kind)
@@ -107,6 +110,11 @@ class Reconciler:
                 return Again(self._views.memory.postpone(key))
         raise errors.ServerFailure(f"{key}: no end after {MOST_STEPS} steps")
 
+    def _is_unknown(self, key: WorkloadKey) -> bool:
+        """Tell whether nothing can be said of a workload: its kind is not followed, nor was it seen to be deleted."""
+        is_followed = key.kind in self._views.workloads.followed
+        return not is_followed and not self._views.memory.buried(key)
+
     async def _take(self, kind: Adapter, known: Known, view: View, step: Step) -> None:
         match step:
             case ReadHub():
@@ -120,15 +128,23 @@ class Reconciler:
                 await self._actor.store(kind, _there(view.hub), step)
                 known.is_live |= step.into is Into.STATUS
             case WriteStatus():
-                with self._meters.reporting.stopping(known.key):
-                    await self._actor.write_status(kind, _there(view.hub), step)
-                known.is_live = True
+                await self._write_status(kind, known, _there(view.hub), step)
             case CreateMirror():
                 await self._create(kind, known.key, view, step)
             case EditMirror():
                 await self._edit(kind, step)
             case DeleteMirror():
                 await self._actor.delete(kind, step)
+
+    async def _write_status(
+        self, kind: Adapter, known: Known, hub: Obj, step: WriteStatus
+    ) -> None:
+        with self._meters.reporting.stopping(known.key):
+            await self._actor.write_status(kind, hub, step)
+        known.is_live = True
+        item = self._views.workloads.get(known.key)
+        if item and item.head.metadata.resource_version == hub["metadata"]["resourceVersion"]:
+            self._views.memory.note_vain(known.key, step.patch)
 
     async def _place(self, kind: Adapter, known: Known, view: View, step: Record) -> None:
         key, hub = known.key, _there(view.hub)

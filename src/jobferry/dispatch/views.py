@@ -68,11 +68,11 @@ class Holders:
     def note(self, worker: str, key: WorkloadKey, change: Change[MirrorHead]) -> None:
         """Take note that a mirror of a workload came, changed or went."""
         if change.before is not None:
-            earlier = WorkloadKey(key.kind, *change.before.head.workload)
-            self._set(earlier, worker, self._others(earlier, worker, change.before))
+            was = WorkloadKey(key.kind, *change.before.head.workload)
+            self._set(was, worker, self._others(was, worker, change.before))
         if change.after is not None:
-            names = *self._others(key, worker, change.after), change.after.key.name
-            self._set(key, worker, names)
+            name = change.after.key.name
+            self._set(key, worker, (*self._others(key, worker, change.after), name))
 
     def _others(self, key: WorkloadKey, worker: str, item: Item[MirrorHead]) -> tuple[str, ...]:
         known = self._names.get(key, {}).get(worker, ())
@@ -143,6 +143,7 @@ class Views:
             refusals=self.memory.refusals(key),
             buried=self.memory.buried(key),
             untold=self.memory.untold(key),
+            vain=self.memory.vain(key),
         )
 
     def _record(self, item: Item[WorkloadHead] | None) -> Obj | None:

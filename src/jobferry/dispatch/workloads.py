@@ -132,7 +132,7 @@ class Workloads:
         self._listeners.append(listener)
 
     def listen_to_load(self, listener: Callable[[str], None]) -> None:
-        """Call `listener` for every worker that has more to do from now on, or less."""
+        """Call `listener` with the name of each worker that has more to do from now on, or less."""
         self._load_listeners.append(listener)
 
     def absorb(self, kind: str, answer: Obj | bytes) -> None:
@@ -175,8 +175,8 @@ class Workloads:
             self._workers[key] = now
         else:
             self._workers.pop(key, None)
-        for listener in self._load_listeners:
-            for worker in filter(None, dict.fromkeys((*before, *now))):
+        for worker in dict.fromkeys((*before, *now)):
+            for listener in self._load_listeners if worker != NOWHERE else ():
                 listener(worker)
 
 

@@ -122,9 +122,7 @@ def shown(row: Row, hub: Obj, mirror: Obj, *, is_forwarded: bool) -> Obj:
     listed += [each for each in items(hub, CONDITIONS) if not is_own(row, each)]
     if listed or "conditions" in status:
         status["conditions"] = listed
-    # A merge patch cannot write a null, and few servers keep one.
-    said: Obj = merge_patch.without_nulls({**row.required, **status})
-    return said
+    return {**row.required, **status}
 
 
 def _observed(part: Obj, hub: Obj, mirror: Obj, is_forwarded: bool) -> Obj:
@@ -139,12 +137,13 @@ def _observed(part: Obj, hub: Obj, mirror: Obj, is_forwarded: bool) -> Obj:
 def patch(hub: Obj, status: Obj) -> Obj | None:
     """Return the smallest merge patch of the status subresource; None if the hub shows that, or nothing is to be shown.
 
-    What is nothing on the hub may stay: newer CRDs have defaults for what older operators never wrote.
+    What is nothing on the hub may stay: newer CRDs have defaults for what older operators never wrote. A null cannot
+    be written; where servers show some, as in the conditions of pods, they are nothing.
     """
-    old = hub.get("status") or {}
-    kept = {key: value for key, value in old.items() if not value and key not in status}
-    change = merge_patch.create(old, kept | status)
-    if not change or not status:
+    old, new = (merge_patch.without_nulls(each) for each in (hub.get("status") or {}, status))
+    kept = {key: value for key, value in old.items() if not value and key not in new}
+    change = merge_patch.create(old, kept | new)
+    if not change or not new:
         return None
     version = hub["metadata"]["resourceVersion"]
     return {"metadata": {"resourceVersion": version}, "status": change}

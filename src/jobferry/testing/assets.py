@@ -31,6 +31,21 @@ PROGRAMS: Mapping[str, tuple[str, ...]] = {
 """What there is of each version. One etcd serves them all."""
 
 
+OPERATORS: Mapping[str, tuple[str, ...]] = {
+    "appwrapper": ("appwrapper",),
+    "jobset": ("jobset",),
+    "kuberay": ("ray-operator",),
+    "mpi-operator": ("mpi-operator",),
+    "tekton": ("tekton-controller", "tekton-webhook"),
+    "trainer": ("trainer",),
+    "training-operator": ("training-operator",),
+}
+"""The operators that tests run, by project, with the programs of each."""
+
+ALWAYS = ("jobset",)
+"""The operators that `make kube` gets, too."""
+
+
 class Missing(BadInput):
     """A program or CRD that a test needs is not on this machine."""
 
@@ -70,10 +85,20 @@ def need(program: str, version: str = CURRENT) -> Path:
     return path
 
 
-def operator(project: str) -> Path | None:
-    """Return where the operator of another project is, or None: it is built on request only."""
-    path = cache() / "operators" / project / project
+def operator(project: str, program: str = "") -> Path | None:
+    """Return where the operator of another project is, or None; `program` names it, if the project does not."""
+    path = cache() / "operators" / project / (program or project)
     return path if os.access(path, os.X_OK) else None
+
+
+def has_operator(project: str) -> bool:
+    """Tell whether all programs of a project's operator are on this machine."""
+    return all(operator(project, program) for program in OPERATORS[project])
+
+
+def command_for_operator(project: str) -> str:
+    """Return the command that gets an operator."""
+    return "make kube" if project in ALWAYS else "make operators"
 
 
 def crds(project: str) -> list[dict[str, Any]]:

@@ -43,6 +43,11 @@ class Component:
         """The number of the process."""
         return self._running().pid
 
+    @property
+    def is_running(self) -> bool:
+        """Whether it was started and has not ended."""
+        return self._process is not None and self._process.poll() is None
+
     def start(self, command: Sequence[str]) -> None:
         """Start it; what it prints goes to the end of its log."""
         with self.log.open("ab") as log:

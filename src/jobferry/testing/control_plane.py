@@ -133,6 +133,10 @@ class ControlPlane:
             raise StartFailed(f"{name}: the control plane does not run")
         self._component(self._guard, name).start(command)
 
+    def is_running(self, program: str) -> bool:
+        """Tell whether a program that was started has not ended."""
+        return self._components[program].is_running
+
     def compact(self) -> int:
         """Make etcd forget all history up to now; returns the revision that is left.
 

@@ -6,8 +6,9 @@ from functools import partial
 from itertools import chain
 
 from jobferry.core.key import WorkloadKey
+from jobferry.errors import Error
 from jobferry.kinds.adapter import Adapter
-from jobferry.kube import errors
+from jobferry.kube import errors, optional
 from jobferry.kube.cache import Change
 from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client
@@ -55,7 +56,14 @@ class Copy:
 
         self._clock = client.clock
         self._informers = {
-            scope.namespace: Informer(client, scope, mirrors.reading(kind), keep=_is_ours)
+            scope.namespace: Informer(
+                client,
+                scope,
+                mirrors.reading(kind),
+                keep=_is_ours,
+                # A worker whose owner keeps a kind from us is not asked for it again and again.
+                heeds_refusal=kind.resource != JOBS,
+            )
             for scope in scopes(kind.resource, selector, only)
         }
         self._link_listeners: list[Callable[[Freshness], None]] = []
@@ -125,7 +133,7 @@ class Copy:
         async with supervise.tasks("mirrors", clock=self._clock) as tasks:
             for namespace, informer in self._informers.items():
                 where = f"in {namespace}" if namespace else "everywhere"
-                tasks.start(where, informer.run)
+                tasks.start(where, partial(optional.follow, informer, self._clock, _nobody))
                 tasks.start(f"first copy {where}", partial(self._await_first, informer))
             await tasks.ended()
 
@@ -149,6 +157,10 @@ class Copy:
 
 def _is_refused(informer: Informer[MirrorHead]) -> bool:
     return isinstance(informer.freshness().trouble, errors.Forbidden)
+
+
+def _nobody(refusal: Error) -> None:
+    """Tell nobody of a refusal: whoever listens to the link knows."""
 
 
 def _is_ours(head: MirrorHead) -> bool:
@@ -178,6 +190,8 @@ class Copies:
         self._link_listeners: list[Callable[[Freshness], None]] = []
         for copy in self._copies.values():
             copy.listen_to_link(self._note_link)
+        if not self._copies:
+            self.synced.set()  # there is nothing to wait for
 
     def __len__(self) -> int:
         return sum(map(len, self._copies.values()))
@@ -283,6 +297,6 @@ def _joined(found: list[Freshness]) -> Freshness:
         is_synced=all(each.is_synced for each in found),
         is_following=all(each.is_following for each in found),
         age=min((each.age for each in found if each.age is not None), default=None),
-        version=max(each.version for each in found),
+        version=max((each.version for each in found), default=0),
         trouble=next((each.trouble for each in found if each.trouble), None),
     )

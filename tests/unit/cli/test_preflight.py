@@ -7,6 +7,7 @@ from jobferry.cli.preflight import FAILED, OK, UNKNOWN, WARNING, Finding, Hub
 from jobferry.cli.rights import Right
 from jobferry.kube import kubeconfig
 from jobferry.kube.access import Server
+from jobferry.objects.resource import Resource
 from jobferry.testing.clock import ManualClock
 from jobferry.workers.cluster import Cluster
 from tests.unit.cli.hub_objects import job, queue, worker
@@ -71,6 +72,32 @@ def test_what_is_needed_is_what_the_manifest_gives() -> None:
     }
     more = {str(right) for right in preflight.needed(creates_namespaces=True)}
     assert more - usual == {"create namespaces"}
+
+
+def test_kinds_that_we_may_not_use_are_a_warning_and_no_more() -> None:
+    kinds = [
+        Resource("jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet"),
+        Resource("ray.io", "v1", "rayjobs", "RayJob"),
+    ]
+
+    (found,) = preflight.out_of_sight(kinds, [Right("create", "ray.io", "rayjobs")])
+
+    assert (found.verdict, "--kinds RayJob" in found.says) == (WARNING, True)
+    assert "JobSet" not in found.says
+    assert preflight.out_of_sight(kinds, []) == []
+
+
+def test_an_account_gets_rights_on_the_kinds_that_were_asked_for() -> None:
+    kinds = [Resource("ray.io", "v1", "rayjobs", "RayJob")]
+    usual, more = (
+        {
+            each["metadata"]["name"]
+            for each in enrolment.account(creates_namespaces=False, kinds=found)
+        }
+        for found in ([], kinds)
+    )
+
+    assert more - usual == {"jobferry-worker-kinds", "jobferry-worker-definitions"}
 
 
 def test_namespaces_that_are_missing_are_a_warning() -> None:

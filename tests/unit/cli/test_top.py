@@ -11,8 +11,8 @@ def loads(jobs: list[Obj], workers: list[Obj]) -> list[Obj]:
 
 
 def test_one_job_waits_and_two_wait() -> None:
-    assert top.wait_text(1) == "1 Job waits for a worker."
-    assert top.wait_text(2) == "2 Jobs wait for a worker."
+    assert top.wait_text(1) == "1 workload waits for a worker."
+    assert top.wait_text(2) == "2 workloads wait for a worker."
 
 
 def test_used_is_what_unfinished_jobs_request() -> None:

@@ -24,6 +24,7 @@ from jobferry.core.steps import (
     WriteStatus,
 )
 from jobferry.core.view import Worker
+from jobferry.objects import merge_patch
 from jobferry.objects.quantities import parse
 from tests.unit.core.toys import TOY, toy
 from tests.unit.core.worlds import World, lost, recorded, up
@@ -358,3 +359,35 @@ def test_the_record_of_a_toy_is_its_own_object() -> None:
         world.hub, world.record
     )
     assert "annotations" not in world.hub["metadata"]
+
+
+class TestAHubThatKeepsNotAllOfAStatus:
+    """Its CRD is older than that of the worker, say."""
+
+    def written_in_vain(self) -> World:
+        world = running()
+        world.mirrors["east"]["status"] = {"phase": "Running", "turns": 3}
+        step = world.next()
+        assert isinstance(step, WriteStatus)
+        world.vain = step.patch
+        return world
+
+    def test_is_not_told_the_same_again(self) -> None:
+        step = self.written_in_vain().settle()
+
+        assert isinstance(step, Rest)
+        assert [each.reason for each in step.notices] == ["StatusNotKept"]
+        assert "turns" in step.notices[0].message
+
+    def test_is_told_what_is_new(self) -> None:
+        world = self.written_in_vain()
+
+        world.mirrors["east"]["status"] = {"phase": "Done", "turns": 4}
+
+        assert isinstance(world.next(), WriteStatus)
+
+    def test_keeps_no_edit_from_being_forwarded(self) -> None:
+        world = self.written_in_vain()
+        world.hub = merge_patch.apply(world.hub or {}, {"plan": {"size": 5}})
+
+        assert isinstance(world.next(), EditMirror)

@@ -96,6 +96,7 @@ class World:
     priority_note: str = ""
     kind: Kind = JOB
     record: Obj | None = None
+    vain: Obj | None = None
 
     def view(self) -> View:
         names = tuple(worker.name for worker in self.workers)
@@ -120,6 +121,7 @@ class World:
             bounds=self.bounds,
             untold=self.untold,
             priority_note=self.priority_note,
+            vain=self.vain,
         )
 
     def next(self) -> Step:

@@ -7,13 +7,24 @@ import orjson
 import pytest
 
 from jobferry.clock import Seconds
+from jobferry.core.key import WorkloadKey
 from jobferry.core.placement import Placement, Shard
-from jobferry.core.steps import CreateMirror, DeleteMirror, EditMirror, Record, WriteStatus
-from jobferry.dispatch.act import Actor, Deposed, Refused
+from jobferry.core.steps import (
+    CreateMirror,
+    DeleteMirror,
+    EditMirror,
+    Into,
+    Record,
+    Store,
+    WriteStatus,
+)
+from jobferry.dispatch.act import Actor, Deposed, KindGone, Refused
 from jobferry.dispatch.workloads import Workloads
 from jobferry.kinds.adapter import Context
 from jobferry.kinds.job.delegated import DelegatedJob
+from jobferry.kube import errors
 from jobferry.kube.client import Client
+from jobferry.kube.items import Key
 from jobferry.kube.wire import Answer, Request, Stream
 from jobferry.objects import Obj
 from jobferry.runtime.inflight import Inflight
@@ -21,6 +32,7 @@ from jobferry.testing.clock import ManualClock, settle
 from jobferry.workers.copies import Copies
 from jobferry.workers.link import Connection
 from jobferry.workers.resource import Namespaces, Spec
+from tests.unit.dispatch.hubs import adapters
 
 JOB = DelegatedJob(Context(frozenset()))
 MIRROR: Obj = {
@@ -77,9 +89,10 @@ class Stage:
         self.leads = True
         client = Client(self.server, name="test", clock=ManualClock())
         workers: Any = Worker(client, requests)
+        self.workloads = Workloads(client, [JOB])
         self.actor = Actor(
             client,
-            Workloads(client, [JOB]),
+            self.workloads,
             workers,
             requests,
             lambda *_: None,
@@ -141,3 +154,70 @@ async def test_no_namespace_is_made_for_a_leader_that_was() -> None:
     with pytest.raises(Deposed):
         await stage.actor.create(JOB, CreateMirror("east", MIRROR), lambda: None)
     assert len(stage.server.asked) == 1
+
+
+# Records, and kinds that go
+
+HUB: Obj = {"metadata": {"name": "a", "namespace": "ns", "uid": "uid", "resourceVersion": "7"}}
+RECORD: Obj = {
+    "metadata": {"name": "uid", "namespace": "ns", "uid": "r", "resourceVersion": "9"},
+    "spec": {"workload": {"uid": "uid"}, "attempt": 1, "shards": [{"worker": "east"}]},
+}
+PLACEMENTS = "/apis/jobferry.io/v1alpha1/namespaces/ns/placements"
+KEY = WorkloadKey(JOB.name, "ns", "a")
+
+
+@pytest.mark.parametrize(
+    ("into", "asked"),
+    [
+        (Into.NEW, f"POST {PLACEMENTS}"),
+        (Into.OBJECT, f"PATCH {PLACEMENTS}/uid"),
+        (Into.STATUS, "PATCH /apis/batch/v1/namespaces/ns/jobs/a/status"),
+    ],
+)
+async def test_a_record_is_written_to_where_it_is_kept(into: Into, asked: str) -> None:
+    stage = Stage(lambda _: (200, RECORD if into is not Into.STATUS else HUB))
+
+    await stage.actor.record(JOB, HUB, Record(RECORD, PLACEMENT, into=into))
+
+    assert stage.server.asked == [asked]
+    known = stage.workloads.placements.objects.get(Key("ns", "uid"))
+    assert (known is not None) == (into is not Into.STATUS)
+
+
+async def test_a_record_that_is_there_by_now_is_a_conflict() -> None:
+    stage = Stage(lambda _: (409, {"kind": "Status", "reason": "AlreadyExists"}))
+
+    with pytest.raises(errors.AlreadyExists):
+        await stage.actor.store(JOB, HUB, Store(RECORD, Into.NEW))
+
+
+async def test_the_record_is_read_with_a_workload_that_does_not_carry_it() -> None:
+    (job_set,) = adapters("JobSet.jobset.x-k8s.io")
+    there = [RECORD]
+
+    def answer(request: Request) -> tuple[int, Obj]:
+        if "/placements/" not in request.target:
+            return 200, HUB
+        return (
+            (200, there[0]) if there else (404, {"kind": "Status", "details": {"name": "uid"}})
+        )
+
+    stage = Stage(answer)
+    key = KEY._replace(kind=job_set.name)
+    await stage.actor.read_hub(job_set, key)
+    assert len(stage.workloads.placements.objects) == 1
+
+    there.clear()
+    await stage.actor.read_hub(job_set, key)
+    assert len(stage.workloads.placements.objects) == 0
+
+
+async def test_a_workload_whose_kind_is_not_served_is_not_said_to_be_gone() -> None:
+    stage = Stage(lambda _: (404, {"kind": "Status", "message": "no such page"}))
+    with pytest.raises(KindGone):
+        await stage.actor.read_hub(JOB, KEY)
+
+    gone = {"kind": "Status", "reason": "NotFound", "details": {"name": "a"}}
+    stage = Stage(lambda _: (404, gone))
+    assert await stage.actor.read_hub(JOB, KEY) is None

@@ -1,9 +1,11 @@
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from jobferry.dispatch import manifests
 from jobferry.objects import Obj
+from jobferry.objects.resource import Resource
 from jobferry.settings import DEFAULTS
 
 CRDS = {crd["spec"]["names"]["kind"]: crd for crd in manifests.objects("crds")}
@@ -88,3 +90,82 @@ def test_rights_in_some_namespaces_take_the_place_of_those_in_all() -> None:
     assert ("ClusterRole", "jobferry-worker") in cluster_wide(
         manifests.objects("worker", ["ml"])
     )
+
+
+# Further kinds
+
+JOB_SETS = Resource("jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet")
+RAY = [Resource("ray.io", "v1", f"{each}s", "") for each in ("rayjob", "raycluster")]
+
+
+def rights(name: str, **options: Any) -> set[tuple[str, str, str]]:
+    """Return what a set of manifests gives besides what it gives for Jobs, and to whom it gives nothing."""
+    known, found = (
+        {
+            (each["metadata"]["name"], f"{resource}.{group}", verb)
+            for each in objects
+            for rule in each.get("rules", ())
+            for group in rule["apiGroups"]
+            for resource in rule["resources"]
+            for verb in rule["verbs"]
+        }
+        for objects in (manifests.objects(name), manifests.objects(name, **options))
+    )
+    assert known <= found or options.get("namespaces")
+    return found - known
+
+
+def test_a_hub_gives_rights_to_read_further_kinds_and_to_write_their_status() -> None:
+    added = rights("hub", kinds=[JOB_SETS, *RAY])
+
+    of_job_sets = {(right, verb) for _, right, verb in added if "jobset" in right}
+    read = {("jobsets.jobset.x-k8s.io", verb) for verb in ("get", "list", "watch")}
+    assert of_job_sets == {*read, ("jobsets/status.jobset.x-k8s.io", "patch")}
+    assert ("jobferry-dispatcher-kinds", "rayclusters.ray.io", "list") in added
+
+
+def test_the_right_to_delete_what_has_ended_is_given_to_nobody() -> None:
+    objects = manifests.objects("hub", kinds=[JOB_SETS], expiring=[JOB_SETS])
+
+    (role,) = [
+        each for each in objects if each["metadata"]["name"] == "jobferry-dispatcher-ttl"
+    ]
+    assert role["kind"] == "ClusterRole"
+    assert [rule["verbs"] for rule in role["rules"]] == [["delete"]]
+    bound = {each["roleRef"]["name"] for each in objects if "roleRef" in each}
+    assert "jobferry-dispatcher-ttl" not in bound
+
+
+def test_a_worker_gives_the_rights_on_mirrors_of_further_kinds() -> None:
+    added = rights("worker", kinds=[JOB_SETS])
+
+    verbs = {verb for _, right, verb in added if right == "jobsets.jobset.x-k8s.io"}
+    assert verbs == {"get", "list", "watch", "create", "patch", "delete"}
+
+
+def test_so_it_does_in_some_namespaces_alone() -> None:
+    objects = manifests.objects("worker", ["ml", "vision"], [JOB_SETS])
+
+    spaces = {
+        each["metadata"].get("namespace")
+        for each in objects
+        for rule in each.get("rules", ())
+        if "jobsets" in rule["resources"]
+    }
+    assert spaces == {"ml", "vision"}
+
+
+def test_whoever_may_see_a_namespace_sees_its_placements_and_writes_none() -> None:
+    (role,) = [
+        each
+        for each in manifests.objects("hub")
+        if "rbac.authorization.k8s.io/aggregate-to-view" in each["metadata"].get("labels", {})
+    ]
+
+    assert role["rules"] == [
+        {
+            "apiGroups": ["jobferry.io"],
+            "resources": ["placements"],
+            "verbs": ["get", "list", "watch"],
+        }
+    ]

@@ -5,7 +5,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jobferry.core import marks
@@ -13,6 +13,7 @@ from jobferry.core.kind import Stillness
 from jobferry.kinds.forwarding import NOTHING
 from jobferry.objects import Obj, merge_patch
 from jobferry.objects.quantities import ZERO
+from tests import needs
 from tests.workloads.examples import (
     ADAPTERS,
     CONTEXT,
@@ -34,6 +35,7 @@ LABELS = [
     "jobferry.io/origin",
 ]
 KINDS = pytest.mark.parametrize("name", NAMES)
+SETTINGS = settings(max_examples=500 if needs.SOAK else 20)  # of each, for each of many kinds
 
 
 class Draw:
@@ -107,6 +109,7 @@ DRAWS = st.builds(Draw, st.integers(0, 2**64))
 
 
 @KINDS
+@SETTINGS
 @given(draw=DRAWS)
 def test_a_mirror_names_nobody_of_the_hub_and_is_made_the_same_each_time(
     name: str, draw: Draw
@@ -125,6 +128,7 @@ def test_a_mirror_names_nobody_of_the_hub_and_is_made_the_same_each_time(
 
 
 @KINDS
+@SETTINGS
 @given(draw=DRAWS)
 def test_the_mirror_of_a_mirror_is_the_same_again(name: str, draw: Draw) -> None:
     adapter, hub = ADAPTERS[name], draw.hub(name)
@@ -135,6 +139,7 @@ def test_the_mirror_of_a_mirror_is_the_same_again(name: str, draw: Draw) -> None
 
 
 @KINDS
+@SETTINGS
 @given(draw=DRAWS)
 def test_whatever_a_workload_holds_there_is_an_answer(name: str, draw: Draw) -> None:
     adapter, hub = ADAPTERS[name], draw.hub(name)
@@ -162,6 +167,7 @@ def test_whatever_a_workload_holds_there_is_an_answer(name: str, draw: Draw) -> 
 
 
 @KINDS
+@SETTINGS
 @given(draw=DRAWS)
 def test_a_status_is_told_in_one_write_or_two_which_touch_nothing_else(
     name: str, draw: Draw
@@ -181,6 +187,7 @@ def test_a_status_is_told_in_one_write_or_two_which_touch_nothing_else(
 
 
 @KINDS
+@SETTINGS
 @given(draw=DRAWS)
 def test_an_end_is_the_last_that_is_ever_told(name: str, draw: Draw) -> None:
     adapter, hub = ADAPTERS[name], example(name)
@@ -196,6 +203,7 @@ def test_an_end_is_the_last_that_is_ever_told(name: str, draw: Draw) -> None:
 
 
 @KINDS
+@SETTINGS
 @given(draw=DRAWS)
 def test_giving_it_up_ends_it_whatever_its_status_is(name: str, draw: Draw) -> None:
     adapter, hub = ADAPTERS[name], example(name)
@@ -210,6 +218,7 @@ def test_giving_it_up_ends_it_whatever_its_status_is(name: str, draw: Draw) -> N
 
 
 @KINDS
+@SETTINGS
 @given(draw=DRAWS)
 def test_edits_are_forwarded_at_once_and_only_once(name: str, draw: Draw) -> None:
     adapter, hub = ADAPTERS[name], draw.hub(name)

@@ -114,6 +114,16 @@ def test_pods_that_make_no_sense_need_more_than_any_cluster_has(nonsense: Any) -
     assert ADAPTERS["MPIJob.kubeflow.org"].priority_class(hub) == ""
 
 
+def test_nobody_makes_room_for_others_by_asking_for_less_than_nothing() -> None:
+    hub = example("JAXJob.kubeflow.org")
+    workers = hub["spec"]["jaxReplicaSpecs"]
+    workers["Other"] = {"template": pod("-7")}
+
+    assert needs("JAXJob.kubeflow.org", hub) == {"cpu": "2"}
+    stated = example("Pod", annotations={"jobferry.io/demand": '{"cpu": "-1"}'})
+    assert needs("Pod", stated) == written(cpu="100m")
+
+
 @pytest.mark.parametrize("replicas", ["many", None, -3, 2.5])
 def test_numbers_that_make_no_sense_count_as_one_or_none(replicas: Any) -> None:
     hub = example("Simulation.example.com")

@@ -150,7 +150,7 @@ def test_a_pipeline_that_is_on_the_hub_is_known_with_its_tasks() -> None:
     last = [{"name": "z", "taskSpec": task("2500m")}]
     found = with_tekton(
         all={"kind": "Pipeline", "spec": {"tasks": tasks, "finally": last}},
-        heavy={"kind": "Task", "spec": task("2")},
+        heavy={"kind": "Task", "spec": task("3")},
         light={"kind": "Task", "spec": task("1")},
     )
     hub = example(PIPELINE_RUN)

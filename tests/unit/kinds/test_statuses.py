@@ -214,6 +214,17 @@ def test_what_newer_crds_write_by_default_may_stay() -> None:
     assert ADAPTERS[RAY_JOB].report(hub, mirror_of(hub, status), "", NOW) is None
 
 
+def test_nulls_that_servers_show_are_nothing() -> None:
+    scheduled = {"type": "PodScheduled", "status": "True", "lastProbeTime": None}
+    hub = example("Pod")
+    hub["status"] = {"phase": "Running", "conditions": [scheduled]}
+
+    assert ADAPTERS["Pod"].report(hub, mirror_of(hub, hub["status"]), "", NOW) is None
+    gated = {**scheduled, "status": "False"}
+    waits = {**hub, "status": {"phase": "Pending", "conditions": [gated]}}
+    assert ADAPTERS["Pod"].report(waits, mirror_of(hub, waits["status"]), "", NOW) is None
+
+
 def test_moments_that_change_all_the_time_are_not_shown() -> None:
     hub = reported(PYTORCH_JOB, example(PYTORCH_JOB), LIVES[PYTORCH_JOB][1])
 

@@ -108,11 +108,11 @@ def test_everything_is_got_and_a_second_time_nothing(machine: Machine) -> None:
     second = machine.get()
 
     assert first.returncode == 0, first.stderr
-    assert "[1/17] etcd 1.35.8 … " in first.stdout
+    assert "[1/18] etcd 1.35.8 … " in first.stdout
     assert "a first build takes minutes" in first.stdout
-    assert len(built) == 17
+    assert len(built) == 19
     assert machine.calls() == []
-    assert second.stdout == f"All 17 are in {machine.cache}.\n"
+    assert second.stdout == f"All 18 are in {machine.cache}.\n"
 
 
 def test_what_was_got_is_found(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,6 +146,17 @@ def test_the_operator_of_a_project_comes_on_request_only(machine: Machine) -> No
 
     built = [path.name for path in (machine.cache / "operators/tekton").glob("[!.]*")]
     assert sorted(built) == ["tekton-controller", "tekton-webhook"]
+
+
+def test_all_operators_that_tests_run_come_together(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine.install_go()
+
+    assert machine.get("--operators").returncode == 0
+
+    monkeypatch.setenv("JOBFERRY_KUBE_CACHE", str(machine.cache))
+    assert all(map(assets.has_operator, assets.OPERATORS))
 
 
 def test_an_unknown_operator_is_refused_with_those_there_are(machine: Machine) -> None:

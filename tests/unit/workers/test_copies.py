@@ -7,7 +7,7 @@ import pytest
 
 from jobferry.kinds.adapter import Context
 from jobferry.kinds.job.delegated import DelegatedJob
-from jobferry.kube import errors
+from jobferry.kube import errors, optional
 from jobferry.kube.client import Client
 from jobferry.kube.in_process import InProcessTransport
 from jobferry.kube.items import Key
@@ -192,7 +192,7 @@ async def test_one_kind_that_cannot_be_followed_hides_no_other(
         assert copies.are_kinds_missing == (refusal[0] == 404)
 
         kinds.of["jobsets"].failures.clear()
-        await kinds.clock.pass_time(20)
+        await kinds.clock.pass_time(optional.ASK_AGAIN_AFTER + 20)
         assert copies.hidden == {}
         assert copies.watched == {JOB_NAME: None, JOB_SET: None}
 
@@ -234,3 +234,17 @@ async def test_what_a_controller_made_of_a_mirror_is_no_mirror(kinds: Kinds) -> 
         await settle()
 
         assert [key.name for key, _ in copies] == ["mirror"]
+
+
+async def test_a_worker_that_serves_none_of_our_kinds_is_followed_all_the_same(
+    spaces: Spaces,
+) -> None:
+    """It may serve one later, and is no worse than the others."""
+    transport = InProcessTransport(spaces, spaces.clock)
+    client = Client(transport, name="east", clock=spaces.clock, random=Random(0))
+
+    copy = Copies(client, [], "")
+
+    assert copy.synced.is_set()
+    assert copy.freshness().is_following
+    assert (len(copy), copy.watched, copy.hidden) == (0, {}, {})

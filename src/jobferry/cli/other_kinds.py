@@ -1,0 +1,151 @@
+"""Workloads of other kinds than Jobs, as `jobferry jobs`, `describe` and `why` show them with --kind."""
+
+import argparse
+import os
+from collections.abc import Sequence
+from datetime import datetime
+
+from jobferry import settings
+from jobferry.cli import documents, explanation, job_events, render, silence, tables, why
+from jobferry.cli.hub import Hub
+from jobferry.cli.job_facts import QUEUE_LABEL
+from jobferry.cli.picture import Picture, read
+from jobferry.cli.tables import Column
+from jobferry.cli.workload_facts import Workload
+from jobferry.core.placement_object import RESOURCE as PLACEMENTS
+from jobferry.dispatch import switches
+from jobferry.errors import BadInput
+from jobferry.kinds.adapter import Adapter
+from jobferry.kube import errors
+from jobferry.localkube.apiserver.printing import durations
+from jobferry.objects import Obj
+from jobferry.settings import Settings
+
+COLUMNS = (
+    Column("NAME"),
+    Column("STATUS"),
+    Column("WORKER"),
+    Column("ATTEMPT"),
+    Column("AGE"),
+    Column("QUEUE", wide=True),
+)
+
+
+def kind(name: str, chosen: Settings) -> Adapter:
+    """Return the kind that is meant; raises `BadInput`."""
+    (found,) = switches.find([name], switches.known(chosen))
+    return found
+
+
+async def show_list(hub: Hub, given: argparse.Namespace, labels: str) -> None:
+    """List workloads of a kind."""
+    if given.watch:
+        raise BadInput("--kind does not go with -w", hint="Leave out -w.")
+    its = kind(given.kind, settings.load(environ=os.environ))
+    found = await hub.chosen(its.resource, given.names, labels)
+    is_table = given.output in ("table", "wide")
+    if not found and is_table:
+        render.note(f"No {its.resource.plural} there.")
+        return
+    seen = await _with_records(hub, its, found) if is_table else []
+    now, everywhere = hub.client.clock.now(), hub.where.everywhere
+
+    def shown(wide: bool) -> str:
+        return tables.text(*table(seen, now, everywhere), wide=wide)
+
+    is_one = len(given.names) == 1
+    render.text(documents.text(given.output, its.resource, found, shown, is_one=is_one))
+
+
+async def show_life(hub: Hub, name: str, given: argparse.Namespace) -> None:
+    """Tell what is known of a workload of a kind, and what happened to it."""
+    its = kind(given.kind, settings.load(environ=os.environ))
+    seen = await _one(hub, its, name)
+    events = await job_events.read(hub.client, seen.obj)
+    now = hub.client.clock.now()
+    if given.output == "table":
+        render.text(text(seen, events, now))
+    else:
+        told = [{"reason": each["reason"], "message": each["message"]} for each in events]
+        render.text(documents.data(given.output, {**summary(seen, now), "events": told}))
+
+
+async def show_why(hub: Hub, name: str, given: argparse.Namespace, chosen: Settings) -> None:
+    """Explain where a workload of a kind is."""
+    its = kind(given.kind, chosen)
+    seen = await _one(hub, its, name)
+    if not seen.is_claimed:
+        ours = ", ".join(sorted(its.claims))
+        raise BadInput(f"{its.resource.kind} {name} is not delegated to us: ours is {ours}")
+    now = hub.client.clock.now()
+    objects = await read(hub.client, chosen)
+    uid = seen.obj["metadata"]["uid"]
+    found = explanation.explain_any(
+        seen,
+        Picture(hub.client, chosen, objects, now, but=uid),
+        await job_events.read(hub.client, seen.obj),
+        await silence.read(hub, chosen),
+        now,
+    )
+    is_table = given.output == "table"
+    shown = why.text(found) if is_table else documents.data(given.output, why.data(found))
+    render.text(shown)
+
+
+def table(
+    workloads: Sequence[Workload], now: datetime, has_namespace: bool
+) -> tuple[list[Column], list[tables.Row]]:
+    """Return the columns and the rows that show some workloads."""
+    columns = ([Column("NAMESPACE")] if has_namespace else []) + [*COLUMNS]
+    rows: list[tables.Row] = []
+    for each in workloads:
+        meta = each.obj["metadata"]
+        age = durations.since(meta.get("creationTimestamp"), now)
+        queue = (meta.get("labels") or {}).get(QUEUE_LABEL, "")
+        cells = [each.name, each.state, each.worker, each.attempt or "", age, queue]
+        rows.append([*([meta.get("namespace", "")] if has_namespace else []), *cells])
+    return columns, rows
+
+
+def summary(seen: Workload, now: datetime) -> dict[str, str]:
+    """Return what is to be said of a workload before its events."""
+    meta, placed = seen.obj["metadata"], seen.placed
+    attempt = f" (attempt {seen.attempt})" if seen.attempt else ""
+    lines = {
+        "Kind": seen.kind.name,
+        "Name": seen.name,
+        "Namespace": meta.get("namespace", ""),
+        "Queue": (meta.get("labels") or {}).get(QUEUE_LABEL, ""),
+        "Status": seen.state,
+        "Worker": f"{seen.worker or 'none yet'}{attempt}",
+        "Cluster": ", ".join(shard.cluster for shard in placed.shards) if placed else "",
+        "Age": durations.since(meta.get("creationTimestamp"), now),
+    }
+    return {name: value for name, value in lines.items() if value}
+
+
+def text(seen: Workload, events: Sequence[Obj], now: datetime) -> str:
+    """Return what is known of a workload, to be read."""
+    head = [f"{name + ':':<11} {value}" for name, value in summary(seen, now).items()]
+    told = sorted(events, key=lambda each: str(each.get("lastTimestamp") or ""))
+    rows = [
+        f"  {each.get('lastTimestamp') or ''}  {each['reason']}: {tables.one_line(each['message'])}"
+        for each in told
+    ]
+    return "".join(f"{line}\n" for line in [*head, "Events:", *(rows or ["  none"])])
+
+
+async def _one(hub: Hub, its: Adapter, name: str) -> Workload:
+    obj = await hub.read(its.resource, name)
+    (found,) = await _with_records(hub, its, [obj])
+    return found
+
+
+async def _with_records(hub: Hub, its: Adapter, found: Sequence[Obj]) -> list[Workload]:
+    """Return workloads with their Placements, as far as we may read them."""
+    try:
+        placements = [] if its.carries_record else await hub.all(PLACEMENTS)
+    except errors.Forbidden:
+        placements = []
+    by_uid = {each["metadata"]["name"]: each for each in placements}
+    return [Workload(its, each, by_uid.get(each["metadata"]["uid"])) for each in found]

@@ -1,0 +1,64 @@
+"""What the JSON of a workload of any kind says about its life, in the words that people read: pure."""
+
+from dataclasses import dataclass
+
+from jobferry.core import records
+from jobferry.core.placement import Placement
+from jobferry.kinds.adapter import Adapter
+from jobferry.objects import Obj
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """A workload, and the record of its placement, if that is an object of its own."""
+
+    kind: Adapter
+    obj: Obj
+    record: Obj | None = None
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return str(self.obj["metadata"]["name"])
+
+    @property
+    def is_claimed(self) -> bool:
+        """Whether the dispatcher that the kind was made for runs it."""
+        return self.kind.managed_by(self.obj) in self.kind.claims
+
+    @property
+    def placed(self) -> Placement | None:
+        """Where it was placed."""
+        return records.read(self.kind, self.obj, self.record)
+
+    @property
+    def state(self) -> str:
+        """How it stands, in one word."""
+        if self.obj["metadata"].get("deletionTimestamp"):
+            return "Deleting"
+        if ended := self.kind.finish(self.obj):
+            return ended
+        if self.kind.is_suspended(self.obj):
+            return "Suspended"
+        placed = self.placed
+        if placed is None:
+            return "Waiting"
+        is_running = self.kind.has_run_since(self.obj, placed.shards[0].base)
+        return "Running" if is_running else "Placed"
+
+    @property
+    def worker(self) -> str | None:
+        """The worker that it was placed on; who else runs it stands in angle brackets. None: it waits."""
+        placed = self.placed
+        if placed is not None:
+            return ",".join(shard.worker for shard in placed.shards)
+        if self.is_claimed:
+            return None
+        named = self.kind.managed_by(self.obj)
+        return f"<{named}>" if named and named != self.kind.own_controller else "<hub>"
+
+    @property
+    def attempt(self) -> int:
+        """For the how many-th time it was placed; 0: never."""
+        placed = self.placed
+        return placed.attempt if placed else 0

@@ -1,0 +1,200 @@
+"""How the operators of other projects start as plain processes, several on one machine.
+
+No webhook of theirs is installed: what one would fill in, the workloads of tests say themselves. The certificates that
+some insist on are ours.
+"""
+
+import json
+from pathlib import Path
+
+from jobferry.kube.resources import SECRETS
+from jobferry.objects import Obj
+from jobferry.objects.resource import Resource
+from jobferry.testing.component import free_port
+from jobferry.testing.control_plane import ControlPlane
+from jobferry.testing.programs import ADDRESS
+from tests.system import dashboard
+from tests.system.operators import Call, Operator
+
+CONFIG_MAPS = Resource("", "v1", "configmaps", "ConfigMap")
+HOME = "default"
+"""The namespace that operators take for their own."""
+
+SERVING = Path("k8s-webhook-server") / "serving-certs"
+"""Where most look for the certificate of their webhooks, in the folder for temporary files."""
+
+
+def _port() -> int:
+    return free_port(ADDRESS)
+
+
+def _address() -> str:
+    return f"{ADDRESS}:{_port()}"
+
+
+def _file(plane: ControlPlane, name: str, content: Obj) -> Path:
+    file = plane.folder / name
+    file.write_text(json.dumps(content))
+    return file
+
+
+def _scratch(plane: ControlPlane, operator: str) -> Path:
+    """Return a folder for temporary files that has certificates for webhooks which nobody calls."""
+    scratch = plane.folder / f"{operator}-tmp"
+    folder = scratch / SERVING
+    folder.mkdir(parents=True, exist_ok=True)
+    pair = plane.certificate(operator)
+    (folder / "tls.crt").write_bytes(pair.certificate)
+    (folder / "tls.key").write_bytes(pair.key)
+    return scratch
+
+
+def _in_home(resource: Resource, name: str, data: Obj) -> tuple[Resource, Obj]:
+    return resource, {"metadata": {"name": name, "namespace": HOME}, "data": data}
+
+
+def _job_set(plane: ControlPlane) -> Call:
+    config = {
+        "apiVersion": "config.jobset.x-k8s.io/v1alpha1",
+        "kind": "Configuration",
+        "internalCertManagement": {"enable": False},
+        "leaderElection": {"leaderElect": False},
+        "webhook": {
+            "host": ADDRESS,
+            "port": _port(),
+            "certDir": str(_scratch(plane, "jobset") / SERVING),
+        },
+    }
+    flags = (
+        f"--config={_file(plane, 'jobset.json', config)}",
+        "--metrics-bind-address=0",
+        f"--health-probe-bind-address={_address()}",
+    )
+    return Call(flags)
+
+
+JOB_SET = Operator("jobset", _job_set)
+
+
+def _training(plane: ControlPlane) -> Call:
+    # It waits for this file, wherever its webhooks then look for theirs.
+    waited_for = Path("/tmp") / SERVING / "tls.crt"
+    waited_for.parent.mkdir(parents=True, exist_ok=True)
+    waited_for.touch()
+    flags = (
+        f"--webhook-server-port={_port()}",
+        "--metrics-bind-address=0",
+        f"--health-probe-bind-address={_address()}",
+        "--kube-api-qps=200",
+        "--kube-api-burst=400",
+    )
+    scratch = str(_scratch(plane, "training-operator"))
+    return Call(flags, {"MY_POD_NAMESPACE": HOME, "TMPDIR": scratch})
+
+
+TRAINING = Operator(
+    "training-operator",
+    _training,
+    needs=(_in_home(SECRETS, "training-operator-webhook-cert", {}),),
+)
+
+
+def _mpi(plane: ControlPlane) -> Call:
+    return Call((f"--lock-namespace={HOME}", "--kube-api-qps=200", "--kube-api-burst=400"))
+
+
+MPI = Operator("mpi-operator", _mpi)
+"""There can be one on a machine: it listens on port 8080, whatever it is told."""
+
+_WRAPPING = {
+    "webhooksEnabled": False,
+    "controllerManager": {"metrics": {"bindAddress": "0"}, "health": {"bindAddress": "0"}},
+    # It tries again in a moment, and only once.
+    "appwrapper": {
+        "faultTolerance": {"failureGracePeriod": 1, "resetPause": 1, "retryLimit": 1}
+    },
+}
+
+APP_WRAPPER = Operator(
+    "appwrapper",
+    lambda _: Call((), {"NAMESPACE": HOME}),
+    needs=(
+        _in_home(
+            CONFIG_MAPS, "appwrapper-operator-config", {"config.yaml": json.dumps(_WRAPPING)}
+        ),
+    ),
+)
+
+
+def _trainer(plane: ControlPlane) -> Call:
+    config = {
+        "apiVersion": "config.trainer.kubeflow.org/v1alpha1",
+        "kind": "Configuration",
+        "certManagement": {"enable": False},
+        "leaderElection": {"leaderElect": False},
+        "metrics": {"bindAddress": "0"},
+        "health": {"healthProbeBindAddress": _address()},
+        "webhook": {"host": ADDRESS, "port": _port()},
+    }
+    flags = (f"--config={_file(plane, 'trainer.json', config)}",)
+    return Call(flags, {"TMPDIR": str(_scratch(plane, "trainer"))})
+
+
+TRAINER = Operator("trainer", _trainer)
+
+
+def _ray(plane: ControlPlane) -> Call:
+    flags = (
+        "--metrics-addr=0",
+        f"--health-probe-bind-address={_address()}",
+        "--enable-leader-election=false",
+    )
+    # What it asks the dashboard of a RayCluster, whose name nobody resolves here, comes to ours.
+    return Call(flags, {"HTTP_PROXY": dashboard.url()})
+
+
+RAY = Operator("kuberay", _ray, program="ray-operator")
+
+_TEKTON_MAPS = (
+    "config-defaults",
+    "config-events",
+    "config-leader-election-controller",
+    "config-logging",
+    "config-observability",
+    "config-spire",
+    "config-tracing",
+    "config-wait-exponential-backoff",
+    "feature-flags",
+)
+_TEKTON_IMAGES = (
+    "entrypoint",
+    "nop",
+    "shell",
+    "shell-image-win",
+    "sidecarlogresults",
+    "workingdirinit",
+)
+
+
+def _tekton(plane: ControlPlane) -> Call:
+    images = (
+        f"-{each if each.endswith('win') else f'{each}-image'}=none" for each in _TEKTON_IMAGES
+    )
+    ports = ("PROBES_PORT", "PROFILING_PORT", "METRICS_PROMETHEUS_PORT")
+    variables = {
+        "SYSTEM_NAMESPACE": HOME,
+        "CONFIG_LEADERELECTION_NAME": "config-leader-election-controller",
+        "CONFIG_FEATURE_FLAGS_NAME": "feature-flags",
+        "METRICS_DOMAIN": "tekton.dev/pipeline",
+        **{each: str(_port()) for each in ports},
+    }
+    return Call(("-disable-ha", *images), variables)
+
+
+TEKTON = Operator(
+    "tekton",
+    _tekton,
+    program="tekton-controller",
+    needs=tuple(_in_home(CONFIG_MAPS, each, {}) for each in _TEKTON_MAPS),
+)
+"""Its webhook does not run: it fills in and checks, but runs nothing."""

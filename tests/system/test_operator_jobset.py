@@ -1,0 +1,162 @@
+"""JobSets under the real JobSet operator, which runs on the workers, and on the hub as well."""
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
+
+import pytest
+
+from jobferry.kube.resources import PODS
+from jobferry.objects import Obj
+from tests.system.jobs import FOREVER, Holds, condition, holds
+from tests.system.kinds import JOB_SET, Trial, rights_to_delete
+from tests.system.lab import Lab
+from tests.system.operator_programs import JOB_SET as OPERATOR
+from tests.system.operators import delegating, emptied, made, running
+from tests.system.processes import Processes
+from tests.system.world import until_none
+from tests.workloads.examples import ADAPTERS
+
+pytestmark = [pytest.mark.kube, pytest.mark.operator("jobset"), pytest.mark.timeout(90)]
+
+Submit = Callable[[Obj], Trial]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def operator(running_fleet: Processes) -> Iterator[None]:
+    """The operator on all clusters."""
+    with running(running_fleet.planes, OPERATOR):
+        yield
+
+
+@pytest.fixture
+async def of(lab: Lab) -> AsyncIterator[Submit]:
+    """A dispatcher, and what makes JobSets for it."""
+    async with delegating(lab, JOB_SET, OPERATOR) as of:
+        yield of
+
+
+def job_set(*, seconds: float = 0.0, exit_code: int = 0, **spec: Any) -> Obj:
+    """Return a JobSet of two Jobs, with what the webhook of its operator would fill in."""
+    said = {"jobferry.io/run-seconds": str(seconds), "jobferry.io/exit-code": str(exit_code)}
+    container = {"name": "main", "image": "none", "resources": {"requests": {"cpu": "1"}}}
+    template = {
+        "metadata": {"annotations": said},
+        "spec": {"restartPolicy": "Never", "containers": [container]},
+    }
+    job = {
+        "parallelism": 1,
+        "completions": 1,
+        "completionMode": "Indexed",
+        "backoffLimit": 0,
+        "template": template,
+    }
+    return {
+        "managedBy": "jobferry.io/dispatcher",
+        "network": {"enableDNSHostnames": True, "publishNotReadyAddresses": True},
+        "successPolicy": {"operator": "All"},
+        "startupPolicy": {"startupPolicyOrder": "AnyOrder"},
+        "replicatedJobs": [{"name": "workers", "replicas": 2, "template": {"spec": job}}],
+        **spec,
+    }
+
+
+def counts(**numbers: int) -> Holds:
+    """Hold if the Jobs of the JobSet are so many of each."""
+
+    def of(obj: Obj) -> bool:
+        [jobs] = obj.get("status", {}).get("replicatedJobsStatus") or [{}]
+        return all(jobs.get(key) == value for key, value in numbers.items())
+
+    return of
+
+
+completed, failed, suspended = holds("Completed"), holds("Failed"), holds("Suspended")
+runs = counts(ready=2)
+
+
+async def test_it_succeeds_and_goes_with_all_that_was_made_of_it(lab: Lab, of: Submit) -> None:
+    found = of(job_set())
+    await found.submit()
+
+    done = await found.until(completed)
+    assert counts(succeeded=2)(done)
+    assert done["status"]["terminalState"] == "Completed"
+    assert not await made(lab.world.hub, lab)
+
+    await found.delete()
+    await found.gone_from("north")
+    await emptied(lab, "north")
+
+
+async def test_its_failure_policy_counts(of: Submit) -> None:
+    found = of(job_set(exit_code=1, failurePolicy={"maxRestarts": 1}))
+    await found.submit()
+
+    ended = await found.until(failed)
+
+    assert ended["status"]["restarts"] == 1
+    assert ended["status"]["terminalState"] == "Failed"
+    assert condition(ended, "Failed")["reason"] == "ReachedMaxRestarts"
+
+
+async def test_it_is_suspended_and_resumed(lab: Lab, of: Submit) -> None:
+    found = of(job_set(seconds=FOREVER))
+    await found.submit()
+    await found.until(runs)
+
+    await found.edit({"spec": {"suspend": True}})
+    await found.until(lambda obj: suspended(obj) and counts(suspended=2, active=0)(obj))
+    await emptied(lab, "north", PODS)
+
+    await found.edit({"spec": {"suspend": False}})
+    assert not suspended(await found.until(runs))
+
+
+async def test_one_that_is_created_suspended_runs_nowhere_until_it_is_resumed(
+    lab: Lab, of: Submit
+) -> None:
+    found = of(job_set(suspend=True))
+    await found.submit()
+    await found.until(suspended)
+    for client in (lab.world.hub, *lab.world.workers.values()):
+        assert not await made(client, lab, PODS)
+
+    await found.edit({"spec": {"suspend": False}})
+
+    await found.until(completed)
+
+
+async def test_it_leaves_a_drained_worker(lab: Lab, of: Submit) -> None:
+    found = of(job_set(seconds=FOREVER))
+    await found.submit()
+    await found.until(runs)
+
+    await lab.edit_worker("north", drain="MoveAway")
+
+    assert await found.where(attempt=2) == "south"
+    await found.on("south", runs)
+    await found.gone_from("north")
+    await emptied(lab, "north")
+    await found.until(runs)
+
+
+async def test_it_goes_when_its_time_is_over(lab: Lab, of: Submit) -> None:
+    """The operator on the hub does not see to that: the JobSet is not its own."""
+    found = of(job_set(ttlSecondsAfterFinished=1))
+    async with rights_to_delete(lab, JOB_SET):
+        await found.submit()
+        await found.on("north")
+
+        await until_none(lab.world.hub, found.scope())
+        await found.gone_from("north")
+        await emptied(lab, "north")
+
+
+async def test_the_operator_on_the_hub_runs_what_is_not_delegated(lab: Lab, of: Submit) -> None:
+    """So that it is not for want of an operator that nothing runs there."""
+    found = of({**job_set(), "managedBy": ADAPTERS[JOB_SET].own_controller})
+    await found.submit()
+
+    await found.until(completed)
+
+    assert len(await made(lab.world.hub, lab)) == 2

@@ -1,0 +1,173 @@
+"""Workloads of other kinds than Jobs, as commands show them."""
+
+from typing import Any
+
+import pytest
+
+from jobferry.cli import explanation, kinds, other_kinds, tables
+from jobferry.cli.kinds import Standing
+from jobferry.cli.picture import Objects, Picture
+from jobferry.cli.workload_facts import Workload
+from jobferry.core import placement_object
+from jobferry.core.placement import Placement, Shard
+from jobferry.core.placement_object import Content
+from jobferry.dispatch import switches
+from jobferry.errors import BadInput
+from jobferry.objects import Obj, merge_patch
+from jobferry.settings import DEFAULTS, Settings
+from tests.unit.cli.hub_objects import NOW, at, client, event, worker
+from tests.workloads.examples import EXAMPLES
+from tests.workloads.lives import LIVES
+
+NAME = "JobSet.jobset.x-k8s.io"
+JOB_SET = switches.known(DEFAULTS)[NAME]
+SERVED = {"kinds": ["Job.batch/v1", "JobSet.jobset.x-k8s.io/v1alpha2"]}
+
+
+def job_set(**changes: Any) -> Obj:
+    meta = {
+        "name": "train",
+        "namespace": "ml",
+        "uid": "uid-train",
+        "resourceVersion": "7",
+        "creationTimestamp": at(-60),
+    }
+    return dict(merge_patch.apply({**EXAMPLES[NAME], "metadata": meta}, changes))
+
+
+def record(obj: Obj, where: str = "east") -> Obj:
+    placed = Placement(obj["metadata"]["uid"], 2, (Shard(where, f"cluster-{where}"),))
+    made = placement_object.new(JOB_SET, obj, Content(placed))
+    meta = {"uid": "uid-record", "resourceVersion": "8"}
+    return dict(merge_patch.apply(made, {"metadata": meta}))
+
+
+STATES: dict[str, tuple[Obj, bool, tuple[str, str | None, int]]] = {
+    "waits": ({}, False, ("Waiting", None, 0)),
+    "placed": ({}, True, ("Placed", "east", 2)),
+    "runs": ({"status": LIVES[NAME][1]}, True, ("Running", "east", 2)),
+    "ended": ({"status": LIVES[NAME][-1]}, True, ("Complete", "east", 2)),
+    "suspended": ({"spec": {"suspend": True}}, False, ("Suspended", None, 0)),
+    "going": ({"metadata": {"deletionTimestamp": at(0)}}, True, ("Deleting", "east", 2)),
+    "not ours": ({"spec": {"managedBy": None}}, False, ("Waiting", "<hub>", 0)),
+    "others'": ({"spec": {"managedBy": "a.b/c"}}, False, ("Waiting", "<a.b/c>", 0)),
+}
+
+
+@pytest.mark.parametrize("case", STATES.values(), ids=STATES)
+def test_a_workload_is_told_in_a_row(
+    case: tuple[Obj, bool, tuple[str, str | None, int]],
+) -> None:
+    changes, is_placed, expected = case
+    obj = job_set(**changes)
+    seen = Workload(JOB_SET, obj, record(obj) if is_placed else None)
+
+    assert (seen.state, seen.worker, seen.attempt) == expected
+    columns, rows = other_kinds.table([seen], NOW, True)
+    assert len(columns) == len(rows[0])
+    assert "60s" in tables.text(columns, rows)
+
+
+def test_a_life_is_told_by_its_events() -> None:
+    obj = job_set()
+    told = [event("Placed", "Placed on worker east", age=5), event("Refused", "no", age=9)]
+
+    text = other_kinds.text(Workload(JOB_SET, obj, record(obj)), told, NOW)
+
+    assert "Worker:     east (attempt 2)\n" in text
+    assert text.index("Refused: no") < text.index("Placed: Placed on worker east")
+    assert "Events:\n  none\n" in other_kinds.text(Workload(JOB_SET, obj), [], NOW)
+
+
+# Why
+
+
+def explained(obj: Obj, *workers: Obj, others: tuple[Obj, ...] = ()) -> explanation.Explanation:
+    objects = Objects(
+        jobs=[],
+        workers=workers,
+        queues=[],
+        others={NAME: [obj, *others]},
+        placements=[record(each) for each in others],
+    )
+    picture = Picture(client(), DEFAULTS, objects, NOW, but=obj["metadata"]["uid"])
+    return explanation.explain_any(Workload(JOB_SET, obj), picture, [], None, NOW)
+
+
+def test_a_worker_that_does_not_serve_the_kind_is_named() -> None:
+    alone = {"kinds": ["Job.batch/v1"]}
+    found = explained(job_set(), worker("east", status=alone), worker("west", status=SERVED))
+
+    assert found.says[0] == "JobSet ml/train waits for a worker; it was made 60s ago."
+    assert {each.worker: each.reason for each in found.opinions} == {
+        "east": f"does not serve {NAME}",
+        "west": "",
+    }
+    assert found.choice == "west"
+
+
+def test_what_others_of_the_kind_take_is_counted() -> None:
+    other = job_set(metadata={"name": "other", "uid": "uid-other"})
+    east = worker("east", status=SERVED, maxMirrors=1)
+
+    found = explained(job_set(), east, others=(other,))
+
+    assert [each.reason for each in found.opinions] == [
+        "it takes at most 1 workloads, and has them"
+    ]
+
+
+# Kinds
+
+
+def standing(name: str = NAME, chosen: Settings = DEFAULTS, **facts: Any) -> Standing:
+    known: dict[str, Any] = {
+        "is_on": True,
+        "is_on_hub": True,
+        "workers": ("east",),
+        "has_rival": False,
+    }
+    return kinds.standing(switches.known(chosen)[name], **known | facts)
+
+
+def test_a_kind_that_lacks_nothing_needs_nothing() -> None:
+    found = standing()
+
+    assert (found.needs, found.managed_by) == ("", ("jobferry.io/dispatcher",))
+    assert tables.text(kinds.COLUMNS, [kinds.row(found)]).splitlines()[1].split() == [
+        NAME,
+        "yes",
+        "yes",
+        "east",
+        "<none>",
+    ]
+
+
+def test_what_a_kind_needs_is_said() -> None:
+    assert standing(is_on=False).needs == "kinds: [JobSet] in the settings"
+    assert standing(is_on_hub=False).needs == "its CRD on the hub"
+    assert standing(workers=()).needs == "a Worker that serves it"
+    closed = standing("RayJob.ray.io", is_on=False)
+    assert (closed.needs, closed.managed_by) == ("claimMultikueue: true", ())
+    borrowed = standing("RayJob.ray.io", Settings(claim_multikueue=True), has_rival=True)
+    assert "MultiKueue runs on this hub" in borrowed.needs
+    assert borrowed.managed_by == ("kueue.x-k8s.io/multikueue",)
+
+
+def test_an_operator_that_would_run_it_on_the_hub_as_well_is_warned_of() -> None:
+    assert "does not look at" in standing("JAXJob.kubeflow.org").note
+
+
+def test_workers_say_which_kinds_they_serve() -> None:
+    there = [
+        worker("east", status=SERVED),
+        worker("west"),
+        worker("south", status={"kinds": []}),
+    ]
+
+    assert kinds.serving(JOB_SET, there) == ("east",)
+
+
+def test_a_kind_that_is_unknown_is_told() -> None:
+    with pytest.raises(BadInput, match="there is no kind Nonsense"):
+        other_kinds.kind("Nonsense", DEFAULTS)
