@@ -81,7 +81,7 @@ def kubeconfig(**contexts: Plane) -> str:
 async def test_a_dispatcher_without_any_worker_says_so(
     lab: Lab, caplog: pytest.LogCaptureFixture
 ) -> None:
-    said = "There is no Worker: Jobs wait until there is one"
+    said = "There is no Worker: workloads wait until there is one"
     async with lab.dispatcher():
         await lab.world.submit(job("a"))
         await lab.world.event("a", "NoWorker")

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from jobferry.core import view
 from jobferry.core.bounds import Bounds
+from jobferry.core.room import amounts
 from jobferry.kube.cache import Change
 from jobferry.kube.items import Item
 from jobferry.objects import quantities
@@ -164,9 +165,11 @@ def _admits(sight: Sight | None) -> object:
 def _capacity(spec: Spec) -> dict[str, Quantity] | str:
     """Return the capacity, or what is wrong with it: not all that the schema lets pass is a quantity."""
     try:
-        return {name: quantities.parse(amount) for name, amount in spec.capacity.items()}
-    except quantities.BadQuantity as error:
+        parsed = {name: quantities.parse(amount) for name, amount in spec.capacity.items()}
+        amounts(parsed)  # is it one that room can be counted with?
+    except (quantities.BadQuantity, quantities.OutOfRange) as error:
         return f"its capacity makes no sense: {error}"
+    return parsed
 
 
 def _watched(only: tuple[str, ...], seen: Watched) -> Watched:

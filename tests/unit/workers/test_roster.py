@@ -67,6 +67,18 @@ def test_what_a_worker_takes_is_told(told: Told, spec: dict[str, Any]) -> None:
     assert told.update([worker("a", **spec)], {}) == ["a"]
 
 
+@pytest.mark.parametrize("amount", ["1e1500", "lots"])
+def test_a_worker_whose_capacity_makes_no_sense_takes_nothing_and_disturbs_nobody(
+    told: Told, amount: str
+) -> None:
+    nonsense = worker("a", capacity={"cpu": amount})
+
+    assert told.update([nonsense, worker("b")], {"a": up("x"), "b": up("y")}) == ["a", "b"]
+    assert "its capacity makes no sense" in str(told.roster.views["a"].refuses)
+    assert told.roster.views["a"].capacity == {}
+    assert told.roster.views["b"].refuses is None
+
+
 DEAF = replace(up("x"), reason="Silent", silent_since=NOW)
 
 
