@@ -4,7 +4,6 @@ import gc
 import logging
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from functools import partial
 from multiprocessing import get_context
@@ -24,13 +23,11 @@ def play_many(
     processes: int | None = None,
 ) -> Iterator[Outcome]:
     """Play the histories of these seeds; what comes of each comes in the order of the seeds."""
-    with ProcessPoolExecutor(
-        processes or os.cpu_count(),
-        mp_context=get_context("spawn"),
-        initializer=_prepare,
-        max_tasks_per_child=LIVES,
+    # Not an executor: with `max_tasks_per_child` it waits for ever once all its processes have ended (gh-115634).
+    with get_context("spawn").Pool(
+        processes or os.cpu_count(), initializer=_prepare, maxtasksperchild=LIVES
     ) as pool:
-        yield from pool.map(partial(play_seed, weights=weights), seeds)
+        yield from pool.imap(partial(play_seed, weights=weights), seeds)
 
 
 def play_seed(seed: int, weights: Mapping[str, float] | None = None) -> Outcome:
