@@ -127,8 +127,11 @@ class Caretaker:
         """Return the counts to show, and when to look again if they are not the actual ones."""
         now = self._clock.monotonic()
         at, shown = self._counted.get(name, (now - COUNT_EVERY, actual))
-        if actual != shown and now - at < COUNT_EVERY:
-            return shown, at + COUNT_EVERY - now
+        due = at + COUNT_EVERY
+        if (
+            actual != shown and now < due
+        ):  # so that what is left is never nothing, whatever floats do
+            return shown, due - now
         if actual != shown or name not in self._counted:
             self._counted[name] = now, actual
         return actual, None
