@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from jobferry.clock import SystemClock
+from jobferry.core.placement_object import RESOURCE as PLACEMENTS
 from jobferry.dispatch import manifests
 from jobferry.dispatch.queues import QUEUES
 from jobferry.kube import errors
@@ -14,6 +15,7 @@ from jobferry.kube.access import Access, Fixed, Identity
 from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client, connect
 from jobferry.kube.resources import (
+    CRDS,
     EVENTS,
     JOBS,
     LEASES,
@@ -130,6 +132,8 @@ ON_HUB = (
     | each("patch", "workers/status.jobferry.io")
     | each("patch", "queues/status.jobferry.io")
     | each("list watch", PRIORITY_CLASSES)
+    | each("get list watch create patch", PLACEMENTS)
+    | each("list watch", CRDS)
 )
 IN_SYSTEM = each("get list watch", SECRETS) | each("get list watch create patch", LEASES)
 ON_WORKER = each("get list watch create patch delete", JOBS) | each(
