@@ -16,7 +16,7 @@ from jobferry.testing.simulation import truth
 from jobferry.testing.simulation.clusters import SimulatedCluster
 from jobferry.testing.simulation.network import LONG, Exchange
 from jobferry.testing.simulation.replicas import SETTINGS
-from jobferry.testing.simulation.steps import TAKEN, Complain
+from jobferry.testing.simulation.steps import TAKEN, Complain, made_mirror
 from jobferry.testing.simulation.world import World
 
 
@@ -65,13 +65,10 @@ class EarnedIsKept:
 
     def on_answer(self, exchange: Exchange, request: Request, answer: Answer) -> None:
         """Look at what we create."""
-        is_job = exchange.path.endswith("/jobs") and request.method == "POST"
-        if exchange.gate.name == "hub" or not is_job or answer.code not in TAKEN:
-            return
-        made: Obj = orjson.loads(answer.body)
-        known = marks.read(made)
+        made = made_mirror(exchange, request, answer)
+        known = marks.read(made) if made is not None else None
         job = _job(self._world, known.hub_uid) if known else None
-        if job is None or known is None or is_indexed(job["spec"]):
+        if made is None or job is None or known is None or is_indexed(job["spec"]):
             return
         placed = placement.vouched(job)
         asked, wanted = made["spec"].get("completions"), job["spec"].get("completions")

@@ -100,6 +100,15 @@ class OnlyOurs:
             self._complain(f"{exchange}: {uid} was not made by us")
 
 
+def made_mirror(exchange: Exchange, request: Request, answer: Answer) -> Obj | None:
+    """Return the Job that a worker has just made as it was asked to; None: it was asked something else, or refused."""
+    is_job = exchange.path.endswith("/jobs") and request.method == "POST"
+    if exchange.gate.name == "hub" or not is_job or answer.code not in TAKEN:
+        return None
+    made: Obj = orjson.loads(answer.body)
+    return made
+
+
 class OneAtATime:
     """No attempt begins while another runs, unless the worker of that one was not heard for as long as was said.
 
@@ -113,12 +122,9 @@ class OneAtATime:
 
     def on_answer(self, exchange: Exchange, request: Request, answer: Answer) -> None:
         """Look, when a mirror was made, whether another runs."""
-        is_job = exchange.path.endswith("/jobs") and request.method == "POST"
-        if exchange.gate.name == "hub" or not is_job or answer.code not in TAKEN:
-            return
-        made: Obj = orjson.loads(answer.body)
-        known = marks.read(made)
-        if known is None or made["spec"].get("suspend"):
+        made = made_mirror(exchange, request, answer)
+        known = marks.read(made) if made is not None else None
+        if made is None or known is None or made["spec"].get("suspend"):
             return
         for other in truth.mirrors(self._world):
             if other.marks.hub_uid != known.hub_uid or other.on == exchange.gate.name:
