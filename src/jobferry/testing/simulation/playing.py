@@ -5,8 +5,17 @@ from dataclasses import dataclass, field
 
 from jobferry.clock import Seconds, sleep
 from jobferry.errors import Error
+from jobferry.objects import Obj
 from jobferry.runtime import supervise
-from jobferry.testing.simulation import ends, loop, prepared, promises, silence, steps
+from jobferry.testing.simulation import (
+    ends,
+    loop,
+    prepared,
+    promises,
+    silence,
+    steps,
+    truth,
+)
 from jobferry.testing.simulation.calming import calm_down
 from jobferry.testing.simulation.clocks import SimulatedClock
 from jobferry.testing.simulation.events import Event, History
@@ -45,6 +54,9 @@ class Outcome:
     """In virtual time."""
 
     requests: int = 0
+    jobs: list[Obj] = field(default_factory=list)
+    """The delegated Jobs on the hub as they were in the end."""
+
     lines: list[str] = field(default_factory=list)
     """What happened, for people."""
 
@@ -90,6 +102,7 @@ async def _play(history: History, outcome: Outcome, *, with_log: bool) -> None:
             outcome.digest = world.journal.digest
             outcome.lasted = world.journal.now()
             outcome.requests = world.journal.requests
+            outcome.jobs = truth.claimed(world)
             await world.stop()
 
 
