@@ -1,6 +1,5 @@
 """Workloads of other kinds than Jobs travel as Jobs do."""
 
-import json
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -37,7 +36,6 @@ from tests.system.kinds import (
 )
 from tests.system.lab import Lab
 from tests.system.replicas import Replicas
-from tests.system.terminal import Terminal
 from tests.system.world import named, until_none
 from tests.workloads.lives import LIVES
 
@@ -245,34 +243,6 @@ async def test_a_placement_says_no_more_than_that_a_user_may_see_it(stage: Lab) 
     (owner,) = record["metadata"]["ownerReferences"]
     assert (owner["kind"], owner["name"]) == ("JobSet", found.name)
     assert not owner["controller"]
-
-
-# What commands show of them
-
-
-@pytest.mark.fleet("processes")
-@pytest.mark.timeout(120)
-async def test_commands_show_other_kinds_too(stage: Lab, terminal: Terminal) -> None:
-    found, world = trial(stage, JOB_SET), stage.world
-    await found.submit()
-    worker = await found.where()
-    await found.on(worker)
-    here = ("--context", "west", "-n", world.namespace, "-k", "jobset")
-
-    listed = (await terminal.out("jobs", *here)).splitlines()
-    assert listed[1].split()[:4] == [found.name, "Placed", worker, "1"]
-    assert f"Worker:     {worker} (attempt 1)" in await terminal.out(
-        "describe", found.name, *here
-    )
-    assert f"is placed on {worker}, attempt 1" in await terminal.out("why", found.name, *here)
-    kinds = {
-        row.split()[0]: row.split()[1:4]
-        for row in (await terminal.out("kinds", "--context", "west")).splitlines()
-    }
-    assert kinds[JOB_SET] == ["yes", "yes", "north,south"]
-    assert kinds["RayJob.ray.io"][:2] == ["no", "no"]
-    top = await terminal.out("top", "--context", "west", "-o", "json")
-    assert sum(each["active"] for each in json.loads(top)["workers"]) == 1
 
 
 # Kinds that come and go

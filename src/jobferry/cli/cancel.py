@@ -23,11 +23,17 @@ def main(arguments: Sequence[str]) -> None:
     parser = Parser("jobferry cancel", "JOB ... [option ...]", _ABOUT)
     names = parser.add_argument("jobs", nargs="+", metavar="JOB", help="the name of a Job")
     completes(names, "jobs")
+    options.add_kind(parser)
     options.add_where(parser)
     given = parser.parse_args(arguments)
     chosen = settings.load(environ=os.environ)
 
     async def cancel(hub: Hub) -> None:
+        if given.kind:
+            from jobferry.cli import other_kinds  # noqa: PLC0415 (Jobs alone are there sooner)
+
+            await other_kinds.cancel(hub, given, chosen)
+            return
         # All are looked at before the first is deleted: a wrong name leaves nothing half done.
         found = await hub.chosen(JOBS, list(dict.fromkeys(given.jobs)), "")
         for job in found:

@@ -1,4 +1,4 @@
-"""Workloads of other kinds than Jobs, as `jobferry jobs`, `describe` and `why` show them with --kind."""
+"""Workloads of other kinds than Jobs: what commands do with --kind."""
 
 import argparse
 import os
@@ -6,12 +6,23 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from jobferry import settings
-from jobferry.cli import documents, explanation, job_events, render, silence, tables, why
+from jobferry.cli import (
+    documents,
+    explanation,
+    job_events,
+    render,
+    silence,
+    tables,
+    waiting,
+    why,
+)
 from jobferry.cli.hub import Hub
 from jobferry.cli.job_facts import QUEUE_LABEL
 from jobferry.cli.picture import Picture, read
 from jobferry.cli.tables import Column
+from jobferry.cli.waiting import Goal, Sort
 from jobferry.cli.workload_facts import Workload
+from jobferry.clock import Seconds
 from jobferry.core.placement_object import RESOURCE as PLACEMENTS
 from jobferry.dispatch import switches
 from jobferry.errors import BadInput
@@ -74,9 +85,7 @@ async def show_why(hub: Hub, name: str, given: argparse.Namespace, chosen: Setti
     """Explain where a workload of a kind is."""
     its = kind(given.kind, chosen)
     seen = await _one(hub, its, name)
-    if not seen.is_claimed:
-        ours = ", ".join(sorted(its.claims))
-        raise BadInput(f"{its.resource.kind} {name} is not delegated to us: ours is {ours}")
+    _refuse_undelegated(seen)
     now = hub.client.clock.now()
     objects = await read(hub.client, chosen)
     uid = seen.obj["metadata"]["uid"]
@@ -90,6 +99,40 @@ async def show_why(hub: Hub, name: str, given: argparse.Namespace, chosen: Setti
     is_table = given.output == "table"
     shown = why.text(found) if is_table else documents.data(given.output, why.data(found))
     render.text(shown)
+
+
+async def wait(hub: Hub, given: argparse.Namespace, within: Seconds | None) -> None:
+    """Wait until workloads of a kind have got as far as somebody wants."""
+    its = kind(given.kind, settings.load(environ=os.environ))
+    goals = _goals(its)
+    if given.goal not in goals:
+        raise BadInput(
+            f"--for {given.goal} does not go with --kind",
+            hint=f"Wait for {' or '.join(goals)}; `kubectl get placements` tells what is placed.",
+        )
+    found = await hub.chosen(its.resource, list(dict.fromkeys(given.jobs)), "")
+    goal = goals[given.goal]
+    if any(not goal.holds(each) for each in found):
+        await silence.warn(hub)
+    sort = Sort(its.resource, its.finish, lambda obj: _sentence(its, obj))
+    await waiting.wait(hub, found, goal, within, render.line, sort)
+
+
+async def cancel(hub: Hub, given: argparse.Namespace, chosen: Settings) -> None:
+    """Delete workloads of a kind; all are looked at before the first goes."""
+    its = kind(given.kind, chosen)
+    found = await hub.chosen(its.resource, list(dict.fromkeys(given.jobs)), "")
+    seen = await _with_records(hub, its, found)
+    for each in seen:
+        _refuse_undelegated(each)
+    await silence.warn(hub)
+    for each in seen:
+        uid = each.obj["metadata"]["uid"]
+        await hub.client.delete(
+            its.resource, each.name, hub.namespace, propagation="Background", uid=uid
+        )
+        where = f", and its mirror on {each.worker} goes, too" if each.worker else ""
+        render.line(f"{each.name} is cancelled: it was deleted{where}")
 
 
 def table(
@@ -133,6 +176,29 @@ def text(seen: Workload, events: Sequence[Obj], now: datetime) -> str:
         for each in told
     ]
     return "".join(f"{line}\n" for line in [*head, "Events:", *(rows or ["  none"])])
+
+
+def _refuse_undelegated(seen: Workload) -> None:
+    if not seen.is_claimed:
+        ours, kind = ", ".join(sorted(seen.kind.claims)), seen.kind.resource.kind
+        raise BadInput(f"{kind} {seen.name} is not delegated to us: ours is {ours}")
+
+
+def _goals(its: Adapter) -> dict[str, Goal]:
+    def has_ended(obj: Obj) -> bool:
+        return its.finish(obj) is not None
+
+    goals = (
+        Goal("ended", has_ended),
+        Goal("running", lambda obj: its.has_run(obj) or has_ended(obj)),
+    )
+    return {goal.name: goal for goal in goals}
+
+
+def _sentence(its: Adapter, obj: Obj) -> str:
+    """Say how a workload has got where somebody wanted it."""
+    name, how = obj["metadata"]["name"], its.finish(obj)
+    return f"{name} has ended: {how}" if how else f"{name} runs"
 
 
 async def _one(hub: Hub, its: Adapter, name: str) -> Workload:

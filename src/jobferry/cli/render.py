@@ -11,6 +11,11 @@ def text(content: str) -> None:
     print(content, end="", flush=True)
 
 
+def line(words: str) -> None:
+    """Print one line of what was asked for."""
+    text(f"{words}\n")
+
+
 def note(words: str) -> None:
     """Say what is worth knowing, beside what was asked for."""
     print(words, file=sys.stderr, flush=True)

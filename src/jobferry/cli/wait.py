@@ -25,18 +25,20 @@ def main(arguments: Sequence[str]) -> None:
         help=f"{', '.join(waiting.GOALS)}. Default: ended.",
     )
     add("--timeout", metavar="TIME", help="how long at most, such as 90s or 1h; else for ever")
+    options.add_kind(parser)
     options.add_where(parser)
     given = parser.parse_args(arguments)
     limit = waiting.limit(given.timeout)
 
     async def wait(hub: Hub) -> None:
+        if given.kind:
+            from jobferry.cli import other_kinds  # noqa: PLC0415 (Jobs alone are there sooner)
+
+            await other_kinds.wait(hub, given, limit)
+            return
         found = await hub.chosen(JOBS, list(dict.fromkeys(given.jobs)), "")
         if any(not waiting.GOALS[given.goal].holds(job) for job in found):
             await silence.warn(hub)
-        await waiting.wait(hub, found, waiting.GOALS[given.goal], limit, _say)
+        await waiting.wait(hub, found, waiting.GOALS[given.goal], limit, render.line)
 
     run(options.where(given), wait)
-
-
-def _say(words: str) -> None:
-    render.text(f"{words}\n")

@@ -1,4 +1,4 @@
-"""Waits until Jobs are as somebody wants them, by a watch."""
+"""Waits until workloads are as somebody wants them, by a watch."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -19,6 +19,7 @@ from jobferry.kube.informer import Informer
 from jobferry.kube.items import Head
 from jobferry.kube.resources import JOBS
 from jobferry.objects import Obj, godurations
+from jobferry.objects.resource import Resource
 from jobferry.runtime import supervise
 
 
@@ -42,6 +43,18 @@ GOALS = {
 """Whoever has ended was placed and ran, or never will."""
 
 
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """How the workloads that are waited for tell how far they are."""
+
+    resource: Resource
+    outcome: Callable[[Obj], str | None]
+    """How one ended; None if it did not."""
+
+    sentence: Callable[[Obj], str]
+    """How one has got there."""
+
+
 def limit(text: str | None) -> Seconds | None:
     """Read how long to wait, in seconds or as Go writes it; None: for ever."""
     if text is None:
@@ -57,29 +70,38 @@ def limit(text: str | None) -> Seconds | None:
 
 async def wait(
     hub: Hub,
-    jobs: Sequence[Obj],
+    workloads: Sequence[Obj],
     goal: Goal,
     within: Seconds | None,
     say: Callable[[str], None],
+    sort: Sort | None = None,
 ) -> None:
-    """Wait until all Jobs have got there, and say of each how; raises `JobFailed` if one has failed."""
+    """Wait until all have got there, and say of each how; raises `JobFailed` if one has failed.
+
+    They are Jobs, unless `sort` says what they are.
+    """
+    sort = sort or JOB
+    waiting = _Waiting(workloads, goal, say, sort)
     try:
         if within is None:
-            ended = await _all(hub, jobs, goal, say)
+            await _follow(hub, waiting)
         else:
             async with timeout(hub.client.clock, within):
-                ended = await _all(hub, jobs, goal, say)
+                await _follow(hub, waiting)
     except TimeoutError:
-        raise too_late([job["metadata"]["name"] for job in jobs], goal, within) from None
-    failed = [name for name, job in ended.items() if outcome(job) == FAILED]
+        raise too_late(waiting.names, goal, within, _option(sort)) from None
+    failed = [name for name, each in waiting.reached.items() if sort.outcome(each) == FAILED]
     if failed:
         raise JobFailed(
-            f"{', '.join(failed)} failed", hint=f"`jobferry describe {failed[0]}` tells more."
+            f"{', '.join(failed)} failed",
+            hint=f"`jobferry describe {failed[0]}{_option(sort)}` tells more.",
         )
 
 
-def too_late(names: Sequence[str], goal: Goal, within: Seconds | None) -> TimeOver:
-    """Say that Jobs have not got there in time."""
+def too_late(
+    names: Sequence[str], goal: Goal, within: Seconds | None, option: str = ""
+) -> TimeOver:
+    """Say that workloads have not got there in time; `option` is what commands need to mean such."""
     one = len(names) == 1
     what = (
         f"{names[0]} has not {_done(goal)}"
@@ -88,7 +110,7 @@ def too_late(names: Sequence[str], goal: Goal, within: Seconds | None) -> TimeOv
     )
     return TimeOver(
         f"{what} within {within:g} s",
-        hint=f"`{program()} why {names[0] if one else 'JOB'}` tells what it waits for.",
+        hint=f"`{program()} why {names[0] if one else 'JOB'}{option}` tells what it waits for.",
     )
 
 
@@ -111,62 +133,76 @@ def sentence(job: Obj) -> str:
     return f"{name} {'runs' if is_running(job) else 'is placed'}{on}"
 
 
-async def _all(
-    hub: Hub, jobs: Sequence[Obj], goal: Goal, say: Callable[[str], None]
-) -> dict[str, Obj]:
-    """Follow the Jobs until all have got there; raises if one is deleted, or we may not follow them."""
-    waiting = _Waiting(jobs, goal, say)
-    names = sorted({job["metadata"]["name"] for job in jobs})
+JOB = Sort(JOBS, outcome, sentence)
+
+
+def _option(sort: Sort) -> str:
+    """Return what a command needs that is to mean such a workload."""
+    return "" if sort is JOB else f" --kind {sort.resource.kind}"
+
+
+async def _follow(hub: Hub, waiting: "_Waiting") -> None:
+    """Follow workloads until all have got there; raises if one is deleted, or we may not follow them."""
+    names = sorted(set(waiting.names))
     fields = f"metadata.name={names[0]}" if len(names) == 1 else ""
-    informer = Informer(hub.client, hub.scope(JOBS, fields=fields), Head)
+    scope = hub.scope(waiting.sort.resource, fields=fields)
+    informer = Informer(hub.client, scope, Head)
     informer.listen(waiting.hear)
     refusals.heed(informer, waiting.fail)
     async with supervise.tasks("wait", clock=hub.client.clock) as tasks:
         tasks.start("informer", informer.run)
         tasks.start("gone", partial(waiting.look_for_gone, informer))
         await waiting.over
-    return waiting.reached
 
 
 class _Waiting:
-    """Keeps count of the Jobs that are waited for; `over` ends once all have got there, or cannot."""
+    """Keeps count of what is waited for; `over` ends once all have got there, or cannot."""
 
-    def __init__(self, jobs: Sequence[Obj], goal: Goal, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, workloads: Sequence[Obj], goal: Goal, say: Callable[[str], None], sort: Sort
+    ) -> None:
+        self.names = [each["metadata"]["name"] for each in workloads]
+        self.sort = sort
         self.reached: dict[str, Obj] = {}
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._awaited = {job["metadata"]["uid"]: job["metadata"]["name"] for job in jobs}
+        self._awaited = {
+            each["metadata"]["uid"]: each["metadata"]["name"] for each in workloads
+        }
         self._goal = goal
         self._say = say
 
     def hear(self, change: Change[Head]) -> None:
-        """Look at a Job that has come, changed or gone."""
+        """Look at one that has come, changed or gone."""
         if change.item.uid not in self._awaited:
             return
         if change.after is None:
-            name = change.item.key.name
-            self.fail(NotThere(f"Job {name} was deleted before it {_got(self._goal)}"))
-        elif self._goal.holds(job := change.after.object()):
-            self._note(job)
+            self._miss(change.item.key.name)
+        elif self._goal.holds(obj := change.after.object()):
+            self._note(obj)
 
     async def look_for_gone(self, informer: Informer[Head]) -> None:
-        """See whether a Job was deleted between our reading it and our following it."""
+        """See whether one was deleted between our reading it and our following it."""
         await informer.synced.wait()
         there = {item.uid for item in informer}
         for uid, name in self._awaited.items():
             if uid not in there:
-                self.fail(NotThere(f"Job {name} was deleted before it {_got(self._goal)}"))
-
-    def _note(self, job: Obj) -> None:
-        del self._awaited[job["metadata"]["uid"]]
-        self.reached[job["metadata"]["name"]] = job
-        self._say(sentence(job))
-        if not self._awaited and not self.over.done():
-            self.over.set_result(None)
+                self._miss(name)
 
     def fail(self, error: Error) -> None:
         """End the waiting."""
         if not self.over.done():
             self.over.set_exception(error)
+
+    def _note(self, obj: Obj) -> None:
+        del self._awaited[obj["metadata"]["uid"]]
+        self.reached[obj["metadata"]["name"]] = obj
+        self._say(self.sort.sentence(obj))
+        if not self._awaited and not self.over.done():
+            self.over.set_result(None)
+
+    def _miss(self, name: str) -> None:
+        kind = self.sort.resource.kind
+        self.fail(NotThere(f"{kind} {name} was deleted before it {_got(self._goal)}"))
 
 
 def _done(goal: Goal) -> str:
