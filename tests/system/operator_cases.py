@@ -24,6 +24,8 @@ EVERYWHERE = ("hub", "east", "west")
 """The clusters of the fleet: in the lab, west is the hub, east is north, and hub is south."""
 
 
+WORKERS_ALONE = ("hub", "east")
+
 FOREVER = {RUN_SECONDS: "inf"}
 
 
@@ -73,16 +75,33 @@ def _active(**replicas: int) -> Holds:
     return of
 
 
-def _pytorch(annotations: Obj) -> Obj:
-    replica = {"replicas": 1, "restartPolicy": "Never"}
-    pods = template(annotations, "pytorch")
-    return {
-        "runPolicy": {"managedBy": MULTIKUEUE, "ttlSecondsAfterFinished": 3600},
-        "pytorchReplicaSpecs": {
-            "Master": {**replica, "template": pods},
-            "Worker": {**replica, "replicas": 2, "template": pods},
-        },
-    }
+def _training(framework: str, container: str, **replicas: int) -> Callable[[Obj], Obj]:
+    """Return what makes specs of a kind of Kubeflow's first trainer, with so many pods in each role."""
+
+    def spec(annotations: Obj) -> Obj:
+        pods = template(annotations, container)
+        return {
+            "runPolicy": {"managedBy": MULTIKUEUE, "ttlSecondsAfterFinished": 3600},
+            f"{framework}ReplicaSpecs": {
+                role: {"replicas": count, "restartPolicy": "Never", "template": pods}
+                for role, count in replicas.items()
+            },
+        }
+
+    return spec
+
+
+def _trained(
+    kind: str,
+    framework: str,
+    container: str,
+    clusters: tuple[str, ...] = EVERYWHERE,
+    **replicas: int,
+) -> Case:
+    """Return workloads of a kind of Kubeflow's first trainer."""
+    spec = _training(framework, container, **replicas)
+    name = f"{kind}.kubeflow.org"
+    return Case(name, (TRAINING,), spec, _active(**replicas), clusters=clusters)
 
 
 def _mpi(annotations: Obj) -> Obj:
@@ -244,7 +263,12 @@ MPI_JOB = Case(
 )
 
 CASES = (
-    Case("PyTorchJob.kubeflow.org", (TRAINING,), _pytorch, _active(Master=1, Worker=2)),
+    _trained("PyTorchJob", "pytorch", "pytorch", Master=1, Worker=2),
+    _trained("TFJob", "tf", "tensorflow", Chief=1, Worker=2),
+    _trained("XGBoostJob", "xgb", "xgboost", Master=1, Worker=2),
+    _trained("PaddleJob", "paddle", "paddle", Master=1, Worker=2),
+    # Its operator does not look at managedBy (kinds.md 3): it must not run on the hub.
+    _trained("JAXJob", "jax", "jax", WORKERS_ALONE, Worker=2),
     MPI_JOB,
     Case(
         "AppWrapper.workload.codeflare.dev",

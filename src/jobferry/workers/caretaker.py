@@ -128,9 +128,8 @@ class Caretaker:
         now = self._clock.monotonic()
         at, shown = self._counted.get(name, (now - COUNT_EVERY, actual))
         due = at + COUNT_EVERY
-        if (
-            actual != shown and now < due
-        ):  # so that what is left is never nothing, whatever floats do
+        # Compared before they are subtracted: what is left is never nothing, whatever floats do.
+        if actual != shown and now < due:
             return shown, due - now
         if actual != shown or name not in self._counted:
             self._counted[name] = now, actual
