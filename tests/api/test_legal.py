@@ -187,8 +187,9 @@ class Story:
                 await self.write(added if on_base else said)
             case Moved():
                 self.base = moving.carried(self.hub_job, self.mirror, self.base, self.now)
+                ended = moving.outcome(self.hub_job, self.mirror, self.base)
                 self.mirror = {}
-                await self.write(moving.outcome(self.hub_job, self.base) or {})
+                await self.write(ended or {})
             case Waits():
                 await self.send(legal.unplaced(self.hub_job, self.now))
             case GivenUp():

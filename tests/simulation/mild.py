@@ -25,6 +25,7 @@ MILD = {
     "lose-record": 1.0,
     "kill": 3.0,
     "part": 3.0,
+    "freeze": 3.0,
 }
 ACTIONS = {**FAULTS.actions, **USERS.actions}
 
@@ -54,9 +55,11 @@ def _args(name: str, dice: Dice, given: dict[str, str]) -> dict[str, Any]:
         args["to"] = max(args["to"], 1)
     if name == "delete":
         args["how"] = "Background"  # whoever comes next finds the name free
-    if name == "part":
-        # Shorter than it takes until a worker counts as lost.
+    if name in ("part", "freeze"):
+        # Shorter than it takes until a worker counts as lost; and nothing is left of it that takes a minute to notice.
         args |= {"cluster": dice.worker(), "seconds": dice.seconds(0.5, 4)}
+    if name == "part":
+        args["how"] = "refuse"
     if name == "kill":
         args["seconds"] = dice.seconds(0.1, 2)
     return args

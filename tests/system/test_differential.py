@@ -40,12 +40,14 @@ class Clusters:
         self._lab = lab
         self._replicas = replicas
         self._tasks = tasks
+        self._turns = {worker: asyncio.Lock() for worker in WORKERS.values()}
 
     async def happen(self, event: Event) -> None:
         """Let something happen; that it comes to nothing is as good an outcome as any."""
         args = self._here(event.args)
-        if event.name == "part":
-            self._tasks.start("part", lambda: self._part(**args))
+        if event.name in ("part", "freeze"):
+            trouble = self._part if event.name == "part" else self._freeze
+            self._tasks.start(event.name, lambda: trouble(args["cluster"], args["seconds"]))
             return
         try:
             await mild.ACTIONS[event.name].run(self, **args)
@@ -62,17 +64,19 @@ class Clusters:
         self._replicas.kill()
         CLOCK.call_later(seconds, lambda: self._replicas.scale(2))
 
-    async def _part(self, who: str, cluster: str, how: str, seconds: Seconds) -> None:
+    async def _part(self, worker: str, seconds: Seconds) -> None:
         """Cut a worker off from all dispatchers for a while."""
-        network = self._lab.proxies[cluster]
-        if how == "hang":
-            network.freeze()
+        async with self._turns[worker]:
+            await self._lab.proxies[worker].cut()
             await sleep(CLOCK, seconds)
-            network.thaw()
-        else:
-            await network.cut()
+            await self._lab.proxies[worker].mend()
+
+    async def _freeze(self, worker: str, seconds: Seconds) -> None:
+        """Let a worker answer nothing for a while."""
+        async with self._turns[worker]:
+            self._lab.proxies[worker].freeze()
             await sleep(CLOCK, seconds)
-            await network.mend()
+            self._lab.proxies[worker].thaw()
 
     def _here(self, args: Mapping[str, Any]) -> dict[str, Any]:
         """Name what the history means as it is named here."""

@@ -196,6 +196,11 @@ class Kind(Protocol):
         """Return the base that a mirror was made with, as far as it can be told without the record of it."""
         ...
 
-    def outcome(self, hub: Obj, base: Earned, now: datetime) -> Report | None:
-        """Return the status of a workload of which nothing is left to run; None if there is."""
+    def outcome(
+        self, hub: Obj, mirror: Obj | None, base: Earned, now: datetime
+    ) -> Report | None:
+        """Return the status of a workload of which nothing is left to run; None if there is.
+
+        `mirror` is the last one as it was last seen, which may have decided how to end; None: nothing is known of it.
+        """
         ...

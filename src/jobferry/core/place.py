@@ -43,7 +43,7 @@ def move(
     if not view.is_live:
         return ReadHub()
     base = kind.carried(hub, mirror, placed.shards[0].base, view.now)
-    if ended := kind.outcome(hub, base, view.now):
+    if ended := kind.outcome(hub, mirror, base, view.now):
         return WriteStatus.of(ended)
     earned = Shard("", "", base)
     attempt = placed.attempt + 1

@@ -300,7 +300,9 @@ class CustomKind:
         """Return nothing: what the hub showed before a mirror was made cannot be told without the record of it."""
         return ""
 
-    def outcome(self, hub: Obj, base: Earned, now: datetime) -> Report | None:
+    def outcome(
+        self, hub: Obj, mirror: Obj | None, base: Earned, now: datetime
+    ) -> Report | None:
         """Return nothing: each attempt begins anew, so there is always something left to run."""
         return None
 

@@ -131,7 +131,9 @@ class ToyKind:
     def earlier(self, hub: Obj, mirror: Obj) -> Earned:
         return _earned(mirror["plan"]["after"])
 
-    def outcome(self, hub: Obj, base: Earned, now: datetime) -> Report | None:
+    def outcome(
+        self, hub: Obj, mirror: Obj | None, base: Earned, now: datetime
+    ) -> Report | None:
         enough = _turns(base) >= hub["plan"].get("turns", 1000)
         return _report(hub, {"phase": "Done", "turns": _turns(base)}) if enough else None
 

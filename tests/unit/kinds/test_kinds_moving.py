@@ -125,7 +125,7 @@ def test_one_of_which_nothing_ran_carries_nothing(name: str) -> None:
 
     assert adapter.carried(hub, mirror_of(hub), "", NOW) == ""
     assert adapter.earlier(hub, mirror_of(hub)) == ""
-    assert adapter.outcome(hub, "", NOW) is None
+    assert adapter.outcome(hub, None, "", NOW) is None
     assert adapter.idle(hub) == {}
     assert not adapter.is_about_to_end(mirror_of(hub))
     assert not adapter.carries_record

@@ -156,9 +156,11 @@ class JobKind:
         """Return the base that a mirror was made with, as far as it can be told."""
         return bases.write(moving.earlier(hub, mirror))
 
-    def outcome(self, hub: Obj, base: Earned, now: datetime) -> Report | None:
+    def outcome(
+        self, hub: Obj, mirror: Obj | None, base: Earned, now: datetime
+    ) -> Report | None:
         """Return the status of a Job of which nothing is left to run; None if there is."""
-        wanted = moving.outcome(hub, bases.read(base))
+        wanted = moving.outcome(hub, mirror, bases.read(base))
         return _report(hub, legal.legalise(hub, wanted, now)) if wanted else None
 
 

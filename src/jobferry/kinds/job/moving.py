@@ -5,7 +5,7 @@ from datetime import datetime
 
 from jobferry.core import times
 from jobferry.kinds.job.base import Base
-from jobferry.kinds.job.status import COMPLETE, FAILED, count, is_indexed
+from jobferry.kinds.job.status import COMPLETE, FAILED, count, decision, is_indexed
 from jobferry.objects import Obj
 
 DEADLINE = "activeDeadlineSeconds"
@@ -51,15 +51,20 @@ def earlier(hub_job: Obj, mirror: Obj) -> Base:
     return Base(succeeded, used["backoffLimit"], seconds=used[DEADLINE])
 
 
-def outcome(hub_job: Obj, base: Base) -> Obj | None:
+def outcome(hub_job: Obj, mirror: Obj | None, base: Base) -> Obj | None:
     """Return the status to want for a Job of which nothing is left to run; None if there is.
 
-    That is so if the attempts before have used up a limit, or were lost after the last success.
+    That is so if the last mirror had decided how to end, and only its pods were still going; or if the attempts
+    before have used up a limit, or were lost after the last success.
     """
     spec = hub_job["spec"]
     limit, deadline = spec.get("backoffLimit"), spec.get(DEADLINE)
     completions = spec.get("completions")
-    if limit is not None and base.failed > limit:
+    decided = decision((mirror or {}).get("status") or {})
+    if decided is not None:
+        type, said = decided
+        end = _end(type, said.get("reason") or "", said.get("message") or "")
+    elif limit is not None and base.failed > limit:
         end = _end(
             FAILED, "BackoffLimitExceeded", "Job has reached the specified backoff limit"
         )

@@ -60,12 +60,19 @@ def has_pods(status: Obj) -> bool:
     )
 
 
+def decision(status: Obj) -> tuple[str, Obj] | None:
+    """Return how it is decided that a Job ends, and the condition that says so; None: it is not decided."""
+    listed = status.get("conditions")
+    for type, interim in INTERIM.items():
+        if conditions.is_true(listed, interim):
+            return type, conditions.find(listed, interim) or {}
+    return None
+
+
 def is_about_to_end(status: Obj) -> bool:
     """Tell whether nothing runs any more and it is decided how to end: the next status is the last."""
-    listed = status.get("conditions")
-    is_decided = any(conditions.is_true(listed, interim) for interim in INTERIM.values())
     is_over = not count(status, "active") and not count(status, "terminating")
-    return is_decided and is_over and end(status) is None
+    return is_over and decision(status) is not None and end(status) is None
 
 
 def waits_since(status: Obj) -> datetime | None:

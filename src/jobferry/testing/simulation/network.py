@@ -323,6 +323,11 @@ class WireStream:
         known = self.exchange
         return (known.who.name, known.gate.name) == (who, cluster) and what in known.path
 
+    @property
+    def is_stalled(self) -> bool:
+        """Whether nothing passes."""
+        return not self._flows.is_set()
+
     def stall(self) -> None:
         """Let nothing pass."""
         self._flows.clear()

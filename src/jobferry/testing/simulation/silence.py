@@ -28,6 +28,7 @@ async def listen(world: World) -> list[Problem]:
         if cluster.name == "hub" and change.entry.key.startswith(truth.JOBS_AT):
             gone.update((change.entry.key.rpartition("/")[2], "/workers/"))
 
+    await _dead_watches_are_noticed(world)
     world.followers.append(note_change)
     await sleep(world.clock, REST)
     world.network.on_request.append(note)
@@ -35,6 +36,12 @@ async def listen(world: World) -> list[Problem]:
     world.network.on_request.remove(note)
     world.followers.remove(note_change)
     return found
+
+
+async def _dead_watches_are_noticed(world: World) -> None:
+    """Wait until nobody watches any more by a connection of which nothing will be heard: that is noticed by its silence."""
+    while any(stream.is_stalled for stream in world.network.streams):
+        await sleep(world.clock, 1.0)
 
 
 def _is_sign_of_life(exchange: Exchange) -> bool:

@@ -190,11 +190,11 @@ def test_a_job_that_we_give_up_fails() -> None:
 def test_a_job_of_which_nothing_is_left_ends() -> None:
     base = bases.write(Base(succeeded=3))
 
-    report = JOB.outcome(hub_job(completions=3), base, NOW)
+    report = JOB.outcome(hub_job(completions=3), None, base, NOW)
 
     assert report is not None
     assert report.end == "Complete"
-    assert JOB.outcome(hub_job(completions=4), base, NOW) is None
+    assert JOB.outcome(hub_job(completions=4), None, base, NOW) is None
 
 
 # -- stopping -----------------------------------------------------------------------------------------

@@ -84,15 +84,36 @@ LIMITED = {"completions": 3, "backoffLimit": 2, "activeDeadlineSeconds": 60}
 def test_a_job_of_which_nothing_is_left_to_run_ends(
     base: Base, spec: dict[str, Any], reason: str | None
 ) -> None:
-    wanted = moving.outcome(hub_job(**spec), base)
+    wanted = moving.outcome(hub_job(**spec), None, base)
 
     assert (wanted["conditions"][0]["reason"] if wanted else None) == reason
+
+
+@pytest.mark.parametrize(
+    ("interim", "reason", "end"),
+    [
+        ("FailureTarget", "DeadlineExceeded", "Failed"),
+        ("FailureTarget", "PodFailurePolicy", "Failed"),
+        ("SuccessCriteriaMet", "SuccessPolicy", "Complete"),
+    ],
+)
+def test_a_job_whose_mirror_was_lost_after_it_decided_how_to_end_ends_so(
+    interim: str, reason: str, end: str
+) -> None:
+    said = {"type": interim, "status": "True", "reason": reason, "message": "so it is"}
+    mirror = {"status": {"failed": 9, "terminating": 1, "conditions": [said]}}
+
+    wanted = moving.outcome(hub_job(backoffLimit=0), mirror, Base(failed=9))
+
+    assert wanted is not None
+    assert wanted["conditions"] == [{**said, "type": end}]
+    assert wanted["failed"] == 9
 
 
 def test_a_job_that_ends_with_its_base_shows_it() -> None:
     base = Base(succeeded=4, failed=1, completed_indexes=IndexSet.below(4))
     hub = hub_job({"startTime": at(-9)}, **INDEXED)
-    wanted = moving.outcome(hub, base)
+    wanted = moving.outcome(hub, None, base)
 
     assert wanted is not None
     status = legal.legalise(hub, wanted, NOW)
