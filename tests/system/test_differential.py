@@ -30,6 +30,7 @@ pytestmark = [pytest.mark.fleet("processes"), pytest.mark.timeout(180)]
 
 CLOCK: Clock = SystemClock()
 SEEDS = range(20 if needs.SOAK else 1)
+DISPATCHERS = 2
 WORKERS = {"w1": "north", "w2": "south"}
 
 
@@ -61,8 +62,9 @@ class Clusters:
 
     def kill(self, who: str, seconds: Seconds) -> None:
         """End one of the dispatchers, which leads most likely, and start another after a while."""
+        self._replicas.scale(1)  # it may be the second within that time
         self._replicas.kill()
-        CLOCK.call_later(seconds, lambda: self._replicas.scale(2))
+        CLOCK.call_later(seconds, lambda: self._replicas.scale(DISPATCHERS))
 
     async def _part(self, worker: str, seconds: Seconds) -> None:
         """Cut a worker off from all dispatchers for a while."""
@@ -128,7 +130,7 @@ async def test_jobs_end_as_they_do_in_a_simulation(
     async with AsyncExitStack() as stack:
         kubeconfig = fleet.planes[HUB].kubeconfig(DISPATCHER)
         replicas = stack.enter_context(Replicas(kubeconfig, tmp_path))
-        replicas.scale(2)
+        replicas.scale(DISPATCHERS)
         for worker in WORKERS.values():
             await lab.worker(worker)
         jobs = await played(lab, history, replicas)
