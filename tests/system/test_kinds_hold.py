@@ -1,0 +1,78 @@
+"""Whatever a tenant writes into workloads of other kinds, and whoever owns them, only his own work suffers from it."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+import orjson
+import pytest
+
+from jobferry.kube import calls
+from jobferry.objects import Obj
+from tests.system.fleet import IS_REAL
+from tests.system.jobs import complete, is_there, job, runs
+from tests.system.kinds import Trial, define, rights, trial, undefine
+from tests.system.lab import Lab
+
+pytestmark = [pytest.mark.fleet, pytest.mark.timeout(120)]
+
+LEVELS = 9000 if IS_REAL else 190
+"""How deep an API server lets people nest what it does not check: localkube takes 200."""
+
+APP_WRAPPER, JOB_SET = "AppWrapper.workload.codeflare.dev", "JobSet.jobset.x-k8s.io"
+
+
+@asynccontextmanager
+async def known(lab: Lab, *kinds: str) -> AsyncIterator[None]:
+    """Have all clusters of a lab know some kinds during the block, and let the dispatcher use them."""
+    world = lab.world
+    async with AsyncExitStack() as stack:
+        for client in (world.hub, *world.workers.values()):
+            stack.push_async_callback(undefine, client, *kinds)
+            for kind in kinds:
+                await define(client, kind)
+        await stack.enter_async_context(rights(lab, *kinds))
+        yield
+
+
+def owned_by(owner: Obj) -> Obj:
+    """Return the patch that makes a workload a part of another."""
+    meta = owner["metadata"]
+    named = {"name": meta["name"], "uid": meta["uid"], "controller": True}
+    reference = {"apiVersion": owner["apiVersion"], "kind": owner["kind"], **named}
+    return {"metadata": {"ownerReferences": [reference]}}
+
+
+async def test_a_job_that_owns_itself_stops_nobody(lab: Lab) -> None:
+    world = lab.world
+    await lab.add_workers()
+    async with lab.dispatcher():
+        await world.run(job("runs", seconds=3600), runs())
+        await world.run(job("done"), complete)
+        for name in ("runs", "done"):
+            await world.edit(name, owned_by(await world.until(name, is_there)))
+        await world.run(job("a"), complete)
+
+    async with lab.dispatcher():
+        await world.run(job("b"), complete)
+
+
+async def bury(found: Trial, levels: int) -> None:
+    """Create an AppWrapper that says something at a certain depth; no client of ours could read the answer."""
+    deep = orjson.Fragment(b'{"in":' * levels + b"1" + b"}" * levels)
+    component = {"template": {"apiVersion": "example.com/v1", "kind": "Deep", "spec": deep}}
+    spec = {**found.obj["spec"], "components": [component]}
+    world, body = found.lab.world, {**found.obj, "spec": spec}
+    await world.hub.send(calls.create(found.adapter.resource, body, namespace=world.namespace))
+
+
+async def test_what_is_nested_deeper_than_anybody_can_read_stops_nobody(lab: Lab) -> None:
+    world = lab.world
+    async with known(lab, APP_WRAPPER):
+        await lab.add_workers()
+        await bury(trial(lab, APP_WRAPPER, name="before"), LEVELS)
+        async with lab.dispatcher():
+            await bury(trial(lab, APP_WRAPPER, name="after"), LEVELS)
+            await world.run(job("a"), complete)
+            found = trial(lab, APP_WRAPPER, name="sane")
+            await found.submit()
+            await found.on(await found.where())
