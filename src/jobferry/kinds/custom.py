@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from jobferry.clock import Seconds
 from jobferry.core.kind import Earned, Report, Stillness
@@ -180,8 +181,12 @@ class CustomKind:
         for path in (self.row.managed_by, *self.row.strips):
             drafted = without(drafted, path)
         for path in self.row.nested:
-            drafted = without(drafted, path, self.context.names.__contains__)
+            drafted = without(drafted, path, self.names_us)
         return drafted
+
+    def names_us(self, name: Any) -> bool:
+        """Tell whether a managedBy, or whatever is in its place, is a name of ours."""
+        return isinstance(name, str) and name in self.context.names
 
     def _metadata(self, hub: Obj) -> Obj:
         kept, prefix = forwarding.metadata(hub), self.row.strips_annotations
