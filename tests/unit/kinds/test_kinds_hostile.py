@@ -10,7 +10,13 @@ from jobferry.kinds.adapter import Context
 from jobferry.kinds.references import Reference
 from jobferry.objects import Obj
 from jobferry.objects.demand import MOST
-from tests.unit.kinds.test_kinds_demand import APP_WRAPPER, PIPELINE_RUN, TRAIN_JOB, needs
+from tests.unit.kinds.test_kinds_demand import (
+    APP_WRAPPER,
+    PIPELINE_RUN,
+    RAY_CLUSTER,
+    TRAIN_JOB,
+    needs,
+)
 from tests.workloads.examples import ADAPTERS, CONTEXT, DECLARED, example, marks_of
 
 SIMULATION = "Simulation.example.com"
@@ -139,3 +145,52 @@ def test_a_nested_managed_by_may_be_anything(nonsense: Any) -> None:
     mirror = adapter.mirror(hub, marks_of(hub), "")
 
     assert mirror["spec"]["stages"] == [{"managedBy": nonsense}, {}]
+
+
+@pytest.mark.timeout(20)
+def test_a_cluster_of_many_groups_is_mirrored_and_edited_in_one_go() -> None:
+    groups = [
+        {"groupName": str(number), "minReplicas": 1, "maxReplicas": 2, "numOfHosts": 1}
+        for number in range(MANY)
+    ]
+    hub, adapter = example(RAY_CLUSTER), ADAPTERS[RAY_CLUSTER]
+    hub["spec"]["workerGroupSpecs"] = groups
+
+    mirror = adapter.mirror(hub, marks_of(hub), "")
+    assert mirror["spec"]["workerGroupSpecs"] == groups
+
+    mirror["metadata"] |= {"generation": 1, "resourceVersion": "1"}
+    hub["metadata"]["generation"] = 2
+    wanted = [{**each, "maxReplicas": 3} for each in groups]
+    hub["spec"]["workerGroupSpecs"] = wanted
+    patch = adapter.edits(hub, mirror, "").patch
+    assert patch is not None
+    assert patch["spec"]["workerGroupSpecs"] == wanted
+
+
+def test_entries_within_entries_are_forwarded_by_their_names() -> None:
+    [simulation] = DECLARED
+    forward = ["spec.rooms.name=*.doors.name=*.open", "spec.whole.id=*"]
+    rows = declared.rows([{**simulation, "forward": forward}])
+    adapter = registry.make(CONTEXT, rows)[SIMULATION]
+    hub = example(SIMULATION)
+    hub["spec"]["rooms"] = [
+        {"name": "a", "doors": [{"name": "x", "open": True}, {"name": "y"}, 7]},
+        {"name": "b", "doors": None},
+    ]
+    hub["spec"]["whole"] = [{"id": "1", "a": 1}, {"id": "2"}]
+    mirror = adapter.mirror(hub, marks_of(hub), "")
+    mirror["metadata"] |= {"generation": 1, "resourceVersion": "1"}
+    now = copy.deepcopy(hub)
+    now["metadata"]["generation"] = 2
+    now["spec"]["rooms"][0]["doors"][0]["open"] = False
+    now["spec"]["whole"][0]["a"] = 2
+
+    edits = adapter.edits(now, mirror, "")
+
+    assert edits.refusals == ()
+    assert edits.patch is not None
+    assert edits.patch["spec"] == {
+        "rooms": now["spec"]["rooms"],
+        "whole": now["spec"]["whole"],
+    }
