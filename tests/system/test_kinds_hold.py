@@ -7,18 +7,22 @@ import orjson
 import pytest
 
 from jobferry.kube import calls
+from jobferry.kube.resources import CRDS
 from jobferry.objects import Obj
 from tests.system.fleet import IS_REAL
-from tests.system.jobs import complete, is_there, job, runs
-from tests.system.kinds import Trial, define, rights, trial, undefine
+from tests.system.jobs import complete, holds, is_there, job, runs
+from tests.system.kinds import JOB_SET, SIMULATION, Trial, define, rights, trial, undefine
 from tests.system.lab import Lab
+from tests.system.world import named, until_one
+from tests.workloads import crds
+from tests.workloads.examples import ADAPTERS, DECLARED
 
 pytestmark = [pytest.mark.fleet, pytest.mark.timeout(120)]
 
 LEVELS = 9000 if IS_REAL else 190
 """How deep an API server lets people nest what it does not check: localkube takes 200."""
 
-APP_WRAPPER, JOB_SET = "AppWrapper.workload.codeflare.dev", "JobSet.jobset.x-k8s.io"
+APP_WRAPPER = "AppWrapper.workload.codeflare.dev"
 
 
 @asynccontextmanager
@@ -76,3 +80,41 @@ async def test_what_is_nested_deeper_than_anybody_can_read_stops_nobody(lab: Lab
             found = trial(lab, APP_WRAPPER, name="sane")
             await found.submit()
             await found.on(await found.where())
+
+
+async def test_a_part_of_what_we_may_not_see_is_brought_to_a_worker_by_itself(lab: Lab) -> None:
+    world = lab.world
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(undefine, world.hub, JOB_SET)
+        await define(world.hub, JOB_SET)
+        await lab.add_workers()
+        found = trial(lab, JOB_SET, changes={"managedBy": None})
+        part = job("part")
+        part["metadata"] |= owned_by(await found.submit())["metadata"]
+
+        async with lab.dispatcher():
+            await world.run(part, complete)
+
+
+async def test_a_kind_without_a_status_of_its_own_is_said_to_have_none(lab: Lab) -> None:
+    world, resource = lab.world, ADAPTERS[SIMULATION].resource
+    crd = crds.small(
+        "example.com", "v1", "Simulation", crds.ANYTHING, None, rules=crds.ANYTHING
+    )
+    async with AsyncExitStack() as stack:
+        for client in (world.hub, *world.workers.values()):
+            stack.push_async_callback(undefine, client, SIMULATION)
+            await client.create(CRDS, crd)
+            await until_one(client, named(CRDS, str(resource)), holds("Established"))
+        await stack.enter_async_context(rights(lab, SIMULATION))
+        await lab.add_worker("north")
+        async with lab.dispatcher(custom_kinds=tuple(DECLARED)):
+            found = trial(lab, SIMULATION)
+            await found.submit()
+            await found.on("north")
+            status = {"status": {"runningCopies": 1}}
+            await world.workers["north"].patch(
+                resource, found.name, status, namespace=world.namespace
+            )
+            said = await world.event(found.name, "StatusRefused")
+    assert "status" in said
