@@ -6,12 +6,23 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import orjson
 import pytest
 
+from jobferry.core.placement_object import RESOURCE as PLACEMENTS
 from jobferry.kube import calls
+from jobferry.kube.calls import Scope
 from jobferry.kube.resources import CRDS
 from jobferry.objects import Obj
 from tests.system.fleet import IS_REAL
 from tests.system.jobs import complete, holds, is_there, job, runs
-from tests.system.kinds import JOB_SET, SIMULATION, Trial, define, rights, trial, undefine
+from tests.system.kinds import (
+    JOB_SET,
+    SIMULATION,
+    Trial,
+    define,
+    multikueue,
+    rights,
+    trial,
+    undefine,
+)
 from tests.system.lab import Lab
 from tests.system.world import named, until_one
 from tests.workloads import crds
@@ -22,7 +33,7 @@ pytestmark = [pytest.mark.fleet, pytest.mark.timeout(120)]
 LEVELS = 9000 if IS_REAL else 190
 """How deep an API server lets people nest what it does not check: localkube takes 200."""
 
-APP_WRAPPER = "AppWrapper.workload.codeflare.dev"
+APP_WRAPPER, RAY_JOB = "AppWrapper.workload.codeflare.dev", "RayJob.ray.io"
 
 
 @asynccontextmanager
@@ -118,3 +129,23 @@ async def test_a_kind_without_a_status_of_its_own_is_said_to_have_none(lab: Lab)
             )
             said = await world.event(found.name, "StatusRefused")
     assert "status" in said
+
+
+async def test_a_rival_that_comes_later_is_noticed(lab: Lab) -> None:
+    world = lab.world
+    async with known(lab, RAY_JOB), AsyncExitStack() as stack:
+        await lab.add_worker("north")
+        await stack.enter_async_context(lab.dispatcher(claim_multikueue=True))
+        first, later = trial(lab, RAY_JOB, name="first"), trial(lab, RAY_JOB, name="later")
+        await first.submit()
+        await first.on("north")
+
+        async with multikueue(world.hub):
+            for name in ("a", "b", "c"):
+                await world.run(job(name), complete)  # by then it is known
+            await later.submit()
+            await world.run(job("d"), complete)
+            placed = Scope(resource=PLACEMENTS, namespace=world.namespace)
+            assert len((await world.hub.list(placed)).items) == 1
+
+        await later.on("north")
