@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from itertools import pairwise
 
 import orjson
 import pytest
@@ -10,6 +11,7 @@ from jobferry.core.placement_object import RESOURCE as PLACEMENTS
 from jobferry.kube import calls
 from jobferry.kube.calls import Scope
 from jobferry.kube.resources import CRDS
+from jobferry.kube.wire import Answer, Request
 from jobferry.objects import Obj
 from tests.system.fleet import IS_REAL
 from tests.system.jobs import complete, holds, is_there, job, runs
@@ -18,13 +20,16 @@ from tests.system.kinds import (
     SIMULATION,
     Trial,
     define,
+    done_now,
     multikueue,
     rights,
+    rights_to_delete,
     trial,
     undefine,
 )
 from tests.system.lab import Lab
-from tests.system.world import named, until_one
+from tests.system.meddling import Meddling, Send
+from tests.system.world import named, until_none, until_one
 from tests.workloads import crds
 from tests.workloads.examples import ADAPTERS, DECLARED
 
@@ -149,3 +154,29 @@ async def test_a_rival_that_comes_later_is_noticed(lab: Lab) -> None:
             assert len((await world.hub.list(placed)).items) == 1
 
         await later.on("north")
+
+
+async def test_what_was_not_as_we_knew_it_is_not_deleted_again_and_again(lab: Lab) -> None:
+    world, clock = lab.world, lab.fleet.clock
+    meddling, tries = Meddling(lab.fleet.reach), list[float]()
+
+    async def conflict(request: Request, send: Send) -> Answer:
+        if request.method == "DELETE" and "/simulations/" in request.target:
+            tries.append(clock.monotonic())
+            if len(tries) < 4:
+                said = {"kind": "Status", "code": 409, "reason": "Conflict", "message": "other"}
+                return Answer(409, {}, orjson.dumps(said))
+        return await send(request)
+
+    meddling.meddle(lab.fleet.planes["west"].url, conflict)
+    async with known(lab, SIMULATION), rights_to_delete(lab, SIMULATION):
+        await lab.add_worker("north")
+        kinds = tuple(DECLARED)
+        async with lab.dispatcher(custom_kinds=kinds, reach=meddling.reach):
+            found = trial(lab, SIMULATION, changes={"keepSeconds": 0})
+            await found.submit()
+            await found.on("north")
+            await found.play("north", done_now(lab))
+            await until_none(world.hub, found.scope())
+
+    assert all(later - earlier > 0.5 for earlier, later in pairwise(tries))

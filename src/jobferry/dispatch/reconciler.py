@@ -254,7 +254,8 @@ class Reconciler:
         except errors.Forbidden as error:
             return expiry.ASK_EVERY, (expiry.refusal(kind, error),)
         except errors.Conflict:
-            return 0.0, ()  # it has changed meanwhile: decide anew
+            # It has changed meanwhile, and the news of that may take a while.
+            return expiry.AGAIN_AFTER, ()
         return None, ()
 
     def _tell(self, key: WorkloadKey, notices: tuple[Notice, ...]) -> None:
