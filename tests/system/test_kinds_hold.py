@@ -180,3 +180,16 @@ async def test_what_was_not_as_we_knew_it_is_not_deleted_again_and_again(lab: La
             await until_none(world.hub, found.scope())
 
     assert all(later - earlier > 0.5 for earlier, later in pairwise(tries))
+
+
+async def test_a_name_that_is_longer_than_names_are_is_nobodys(lab: Lab) -> None:
+    world, name = lab.world, f"jobferry.io/{'a' * 1_000_000}"
+    async with known(lab, SIMULATION):
+        await lab.add_worker("north")
+        async with lab.dispatcher(custom_kinds=tuple(DECLARED)):
+            found = trial(lab, SIMULATION, changes={"managedBy": name})
+            await found.submit()
+
+            said = await world.event(found.name, "NotClaimed")
+
+    assert "nobody runs this Simulation" in said

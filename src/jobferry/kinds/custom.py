@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import orjson
+
 from jobferry.clock import Seconds
 from jobferry.core.kind import Earned, Report, Stillness
 from jobferry.core.marks import Marks
@@ -123,6 +125,10 @@ class CustomKind:
 
     def refusal(self, hub: Obj) -> str | None:
         """Say why a workload cannot be delegated to any worker, if it cannot."""
+        try:
+            orjson.dumps(hub["spec"])
+        except orjson.JSONEncodeError:
+            return "its spec is nested deeper than anything that can be sent to a worker"
         return None
 
     def is_suspended(self, hub: Obj) -> bool:

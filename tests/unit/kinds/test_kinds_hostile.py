@@ -194,3 +194,13 @@ def test_entries_within_entries_are_forwarded_by_their_names() -> None:
         "rooms": now["spec"]["rooms"],
         "whole": now["spec"]["whole"],
     }
+
+
+def test_what_is_nested_too_deep_to_be_sent_is_refused_with_that_reason() -> None:
+    deep: Obj = {}
+    for _ in range(300):
+        deep = {"in": deep}
+    hub = wrapper({"template": {"kind": "Odd", "spec": deep}})
+
+    assert "nested deeper" in (ADAPTERS[APP_WRAPPER].refusal(hub) or "")
+    assert ADAPTERS[APP_WRAPPER].refusal(wrapper()) is None
