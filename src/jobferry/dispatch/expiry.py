@@ -7,6 +7,9 @@ from jobferry.core.view import View
 from jobferry.errors import Error
 from jobferry.kinds.adapter import Adapter
 
+AGAIN_AFTER: Seconds = 1.0
+"""When it is tried again with a workload that was not as we knew it."""
+
 ASK_EVERY: Seconds = 600.0
 """How often it is tried whether we may by now."""
 

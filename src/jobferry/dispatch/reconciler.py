@@ -164,7 +164,10 @@ class Reconciler:
         parent = workloads.parent(item.head) if item is not None else None
         if item is None or parent is None or workloads.get(parent) is not None:
             return False
-        await self._actor.read_hub(workloads.adapters[parent.kind], parent)
+        try:
+            await self._actor.read_hub(workloads.adapters[parent.kind], parent)
+        except errors.Forbidden:
+            return False  # what we may not see is nothing that we bring anywhere
         return not workloads.has(key.kind, item.head)
 
     async def _read_hub(self, kind: Adapter, known: Known) -> None:
@@ -251,7 +254,8 @@ class Reconciler:
         except errors.Forbidden as error:
             return expiry.ASK_EVERY, (expiry.refusal(kind, error),)
         except errors.Conflict:
-            return 0.0, ()  # it has changed meanwhile: decide anew
+            # It has changed meanwhile, and the news of that may take a while.
+            return expiry.AGAIN_AFTER, ()
         return None, ()
 
     def _tell(self, key: WorkloadKey, notices: tuple[Notice, ...]) -> None:

@@ -2,21 +2,24 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from jobferry import log
-from jobferry.clock import Seconds, sleep
+from jobferry.clock import Seconds, sleep, timeout
 from jobferry.errors import Error
 from jobferry.kube import errors, optional
 from jobferry.kube.cache import Change
 from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client
+from jobferry.kube.definitions import SERVED_WITHIN
 from jobferry.kube.informer import Informer
 from jobferry.kube.items import Head
 from jobferry.objects.resource import Resource
 from jobferry.runtime import supervise
+from jobferry.workers import cluster
 
 CLUSTERS = Resource(
     "kueue.x-k8s.io", "v1beta1", "multikueueclusters", "MultiKueueCluster", namespaced=False
@@ -30,6 +33,8 @@ RUNS = (
 UNKNOWN = "whether Kueue's MultiKueue runs on this hub is not known yet"
 
 TRY_AGAIN_AFTER: Seconds = 10.0
+LOOK_AGAIN_AFTER: Seconds = 1.0
+"""Discovery cannot be watched: it tells of a kind a moment after its CRD is established."""
 
 _log = log.get(__name__)
 
@@ -42,12 +47,16 @@ class Rivals:
         self._clock = hub.clock
         self._on_change = on_change
         self._news = asyncio.Event()
+        self._heard: Seconds | None = None
+        """When there was last news of what is defined."""
+
         self.objection: str | None = UNKNOWN
         """Why the name of MultiKueue is not ours to claim now; None: it is."""
 
     def note_definition(self, name: str) -> None:
         """Take note that a CRD came, changed or went."""
         if name == str(CLUSTERS):
+            self._heard = self._clock.monotonic()
             self._news.set()
 
     async def run(self) -> None:
@@ -65,18 +74,27 @@ class Rivals:
                     self._object(None)
                 else:
                     tasks.start("informer", partial(self._follow, resource))
+                await self._await_news(is_sought=resource is None)
+
+    async def _await_news(self, *, is_sought: bool) -> None:
+        """Wait for news; not for long while what the last news were about may yet be served."""
+        heard = self._heard
+        if not is_sought or heard is None or self._clock.monotonic() - heard > SERVED_WITHIN:
+            await self._news.wait()
+            return
+        with suppress(TimeoutError):
+            async with timeout(self._clock, LOOK_AGAIN_AFTER):
                 await self._news.wait()
 
     async def _defined(self) -> Resource | None:
-        """Return MultiKueueClusters in the version that the hub prefers; None: it knows none."""
+        """Return MultiKueueClusters in the first version that has them, as the hub prefers; None: it knows none."""
         try:
             group = await self._hub.raw(f"/apis/{CLUSTERS.group}")
-            version = group["preferredVersion"]["version"]
-            served = await self._hub.raw(f"/apis/{CLUSTERS.group}/{version}")
         except errors.NotFound:
             return None
-        names = {each["name"] for each in served["resources"]}
-        return replace(CLUSTERS, version=version) if CLUSTERS.plural in names else None
+        # Not each kind of a group is in each of its versions.
+        every = (replace(CLUSTERS, version=each["version"]) for each in group["versions"])
+        return next(iter(await cluster.served(self._hub, every)), None)
 
     async def _follow(self, resource: Resource) -> None:
         scope = Scope(resource=resource, is_metadata=True)

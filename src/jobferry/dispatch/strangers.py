@@ -5,6 +5,7 @@ from jobferry.dispatch.claims import Claims
 from jobferry.dispatch.heads import WorkloadHead
 from jobferry.kube import errors
 from jobferry.kube.client import Client
+from jobferry.kube.events import LONGEST_NAME
 from jobferry.kube.resources import LEASES
 from jobferry.settings import lease_name
 
@@ -23,13 +24,21 @@ class Strangers:
         name = workload.managed_by
         if name in self._claimed:
             return None
+        if await self._is_claimed(name):
+            self._claimed.add(name)
+            return None
+        ours = ", ".join(sorted(self._claims.names))
+        return Notice(
+            "NotClaimed",
+            f"No dispatcher was found for managedBy {name[:LONGEST_NAME]}, so nobody runs this {kind}; claimed is {ours}",
+        )
+
+    async def _is_claimed(self, name: str) -> bool:
+        """Tell whether another dispatcher has a name; no kind of a user's needs to check how long it is."""
+        if len(name) > LONGEST_NAME:
+            return False
         try:
             await self._hub.get(LEASES, lease_name(name), self._claims.namespace)
         except errors.NotFound:
-            ours = ", ".join(sorted(self._claims.names))
-            return Notice(
-                "NotClaimed",
-                f"No dispatcher was found for managedBy {name}, so nobody runs this {kind}; claimed is {ours}",
-            )
-        self._claimed.add(name)
-        return None
+            return False
+        return True

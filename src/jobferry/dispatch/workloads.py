@@ -101,12 +101,15 @@ class Workloads:
         return WorkloadKey(owner.type, head.metadata.namespace, owner.name)
 
     def _is_part(self, head: WorkloadHead) -> bool:
-        """Tell whether what made a workload is ours: then its mirror makes its own there."""
+        """Tell whether what made a workload is ours: then its mirror makes its own there.
+
+        So it is if what made it is a part itself. Nobody follows owners any further: anybody may write them in a circle.
+        """
         key, owner = self.parent(head), head.metadata.controller
         parent = self.get(key) if key is not None else None
         if key is None or parent is None or owner is None or parent.uid != owner.uid:
             return False
-        return self.has(key.kind, parent.head)
+        return parent.head.managed_by in self.adapters[key.kind].claims
 
     def placed(self, kind: str, item: Item[WorkloadHead]) -> Placement | None:
         """Return where a workload was placed, as far as it can be told without decoding it."""
@@ -158,7 +161,8 @@ class Workloads:
         if item is None or item.head.is_over or not self.has(kind, item.head):
             return ()
         placed = self.placed(kind, item)
-        return tuple(shard.worker for shard in placed.shards) if placed else (NOWHERE,)
+        # Each once, whatever whoever wrote the record says.
+        return tuple({shard.worker: None for shard in placed.shards}) if placed else (NOWHERE,)
 
     def _set_workers(self, key: WorkloadKey, now: tuple[str, ...]) -> None:
         before = self._workers.get(key, ())

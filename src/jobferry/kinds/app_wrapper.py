@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -24,7 +25,13 @@ UNHEALTHY = Says("Unhealthy")
 TEMPLATED = (PodSet(at=("spec",)),)
 """The pods of a Deployment or StatefulSet, as of any other that has a template and replicas."""
 
-_STEP = re.compile(r"([^\[\]]+)((?:\[\d+\])*)$")
+NO_PODS = Pods(None, 1)
+"""Of an object that makes no sense."""
+
+NONSENSE = (AttributeError, KeyError, TypeError, ValueError)
+"""What comes of asking the adapter of a kind for an object of which no API server has checked anything."""
+
+_STEP = re.compile(r"([^\[\]]+)((?:\[[0-9]{1,9}\])*)$")
 
 
 @dataclass(frozen=True)
@@ -52,7 +59,7 @@ class AppWrapper(CustomKind):
 
     def pods(self, hub: Obj) -> Iterator[Pods]:
         """Yield the pods of what is wrapped."""
-        for component in items(hub, ("spec", "components")):
+        for component in _components(hub):
             yield from self._pods(component) or ()
 
     def _pods(self, component: Obj) -> list[Pods] | None:
@@ -64,13 +71,16 @@ class AppWrapper(CustomKind):
         if not isinstance(inner, dict):
             return None
         kind = _kind(inner)
-        if kind in self.wrapped:
+        if kind not in self.wrapped:
+            return _built_in(kind, inner)
+        try:
             return list(self.wrapped[kind].pods(inner))
-        return _built_in(kind, inner)
+        except NONSENSE:
+            return [NO_PODS]
 
     def missing_pods(self, hub: Obj) -> str | None:
         """Name the first component whose pods are not known, if there is one that may have some."""
-        for number_, component in enumerate(items(hub, ("spec", "components"))):
+        for number_, component in enumerate(_components(hub)):
             inner = found(component, ("template",))
             kind = _kind(inner) if isinstance(inner, dict) else ""
             if self._pods(component) is None and kind not in WITHOUT_PODS:
@@ -81,7 +91,7 @@ class AppWrapper(CustomKind):
         """Yield what the wrapped objects refer to, but for what is wrapped beside them."""
         inside = {
             (_kind(inner).partition(".")[0], word(inner, ("metadata", "name")))
-            for component in items(hub, ("spec", "components"))
+            for component in _components(hub)
             if isinstance(inner := found(component, ("template",)), dict)
         }
         for reference in self._references(hub):
@@ -90,10 +100,10 @@ class AppWrapper(CustomKind):
 
     def _references(self, hub: Obj) -> Iterator[Reference]:
         yield from pods.needed(self.pods(hub))
-        for component in items(hub, ("spec", "components")):
+        for component in _components(hub):
             inner = found(component, ("template",))
             if isinstance(inner, dict) and (kind := self.wrapped.get(_kind(inner))):
-                yield from kind.needed(inner)
+                yield from _readable(kind.needed(inner))
 
     def draft(self, hub: Obj) -> Obj:
         """Return what a worker is to run: wrapped objects are the worker's to run, too."""
@@ -108,11 +118,8 @@ class AppWrapper(CustomKind):
         kind = self.wrapped.get(_kind(inner))
         row = kind.row if kind else None
         for each in (row.managed_by, *row.nested) if row else (("spec", "managedBy"),):
-            inner = without(inner, each, self._names_us)
+            inner = without(inner, each, self.names_us)
         return {**component, "template": inner}
-
-    def _names_us(self, name: Any) -> bool:
-        return isinstance(name, str) and name in self.context.names
 
 
 WITHOUT_PODS = frozenset(
@@ -131,6 +138,24 @@ WITHOUT_PODS = frozenset(
     }
 )
 """What is wrapped beside workloads, and runs nothing."""
+
+
+def _components(hub: Obj) -> Iterator[Obj]:
+    """Yield what is wrapped, each object as it will be on a worker: in the namespace of what wraps it, whatever it says."""
+    for component in items(hub, ("spec", "components")):
+        inner = found(component, ("template",))
+        if isinstance(inner, dict):
+            meta = found(inner, ("metadata",))
+            named = meta if isinstance(meta, dict) else {}
+            there = {**named, "namespace": word(hub, path("metadata.namespace"))}
+            yield {**component, "template": {**inner, "metadata": there}}
+        else:
+            yield component
+
+
+def _readable(found: Iterator[Reference]) -> Iterator[Reference]:
+    with suppress(*NONSENSE):
+        yield from found
 
 
 def _kind(obj: Obj) -> str:

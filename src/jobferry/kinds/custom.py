@@ -3,6 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
+
+import orjson
 
 from jobferry.clock import Seconds
 from jobferry.core.kind import Earned, Report, Stillness
@@ -122,6 +125,10 @@ class CustomKind:
 
     def refusal(self, hub: Obj) -> str | None:
         """Say why a workload cannot be delegated to any worker, if it cannot."""
+        try:
+            orjson.dumps(hub["spec"])
+        except orjson.JSONEncodeError:
+            return "its spec is nested deeper than anything that can be sent to a worker"
         return None
 
     def is_suspended(self, hub: Obj) -> bool:
@@ -180,8 +187,12 @@ class CustomKind:
         for path in (self.row.managed_by, *self.row.strips):
             drafted = without(drafted, path)
         for path in self.row.nested:
-            drafted = without(drafted, path, self.context.names.__contains__)
+            drafted = without(drafted, path, self.names_us)
         return drafted
+
+    def names_us(self, name: Any) -> bool:
+        """Tell whether a managedBy, or whatever is in its place, is a name of ours."""
+        return isinstance(name, str) and name in self.context.names
 
     def _metadata(self, hub: Obj) -> Obj:
         kept, prefix = forwarding.metadata(hub), self.row.strips_annotations

@@ -27,13 +27,8 @@ class Forwarding:
 
     def fields(self, obj: Obj) -> Fields:
         """Return what may be edited and forwarded of a draft, or of a mirror; of the rest of the spec, one value."""
-        rest: Any = obj
         fields: Fields = {}
-        for pattern in self._patterns:
-            named = dict(_matches(obj, pattern))
-            fields |= named
-            for path in named:
-                rest = _without(rest, path)
+        rest: Any = _take(obj, [*self._patterns], (), fields)
         if self._row.suspend:
             fields[self._row.suspend] = bool(found(obj, self._row.suspend))
             rest = without(rest, self._row.suspend)
@@ -115,20 +110,37 @@ class Forwarding:
 # Entries of lists, by their names
 
 
-def _matches(value: Any, pattern: Path, before: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Yield what is found where a pattern says, by its own path, in which entries of lists have names."""
-    if not pattern:
-        if value is not None:
-            yield before, value
-        return
-    step, rest = pattern[0], pattern[1:]
-    if step.endswith(BY_NAME):
-        key = step.removesuffix(BY_NAME)
-        for entry in value if isinstance(value, list) else ():
-            if isinstance(entry, dict) and isinstance(name := entry.get(key), str):
-                yield from _matches(entry, rest, (*before, f"{key}={name}"))
-    elif isinstance(value, dict):
-        yield from _matches(value.get(step), rest, (*before, step))
+def _take(value: Any, patterns: Iterable[Path], before: Path, taken: Fields) -> Any:
+    """Take what is found where patterns say, by its own path, in which entries of lists have names; return what is left.
+
+    All of it in one go: a list may have thousands of entries.
+    """
+    below: dict[str, list[Path]] = {}
+    for step, *rest in patterns:
+        below.setdefault(step, []).append(tuple(rest))
+    if isinstance(value, list):
+        for step, inner in below.items():
+            if step.endswith(BY_NAME):
+                key = step.removesuffix(BY_NAME)
+                value = [_take_entry(each, key, inner, before, taken) for each in value]
+        return value
+    left = dict(value) if isinstance(value, dict) else value
+    for step in below.keys() & (left.keys() if isinstance(left, dict) else ()):
+        if left[step] is not None and () in below[step]:
+            taken[*before, step] = left.pop(step)
+        elif left[step] is not None:
+            left[step] = _take(left[step], below[step], (*before, step), taken)
+    return left
+
+
+def _take_entry(entry: Any, key: str, patterns: list[Path], before: Path, taken: Fields) -> Any:
+    if not isinstance(entry, dict) or not isinstance(name := entry.get(key), str):
+        return entry
+    at = (*before, f"{key}={name}")
+    if () in patterns:
+        taken[at] = entry
+        return None
+    return _take(entry, patterns, at, taken)
 
 
 def _fits(path: Path, pattern: Path) -> bool:
@@ -138,41 +150,40 @@ def _fits(path: Path, pattern: Path) -> bool:
     )
 
 
-def _without(value: Any, path: Path) -> Any:
-    return _set(value, path, None)
-
-
 def _whole(mirror: Obj, sent: Fields) -> Fields:
     """Return what is sent with lists as wholes: a merge patch cannot change one entry of a list."""
     whole: Fields = {}
+    entries: dict[Path, Fields] = {}
     for path, value in sent.items():
         place = next((n for n, step in enumerate(path) if "=" in step), None)
         if place is None or path[0] == "metadata":
             whole[path] = value
-            continue
-        at, below = path[:place], path[place:]
-        listed = whole.get(at, found(mirror, at) or [])
-        whole[at] = _set(listed, below, value)
-    return whole
+        else:
+            entries.setdefault(path[:place], {})[path[place:]] = value
+    return whole | {at: _set(found(mirror, at) or [], each) for at, each in entries.items()}
 
 
-def _set(value: Any, path: Path, new: Any) -> Any:
-    """Return a value with what is at a path replaced, or dropped if it becomes None; the rest is shared."""
-    if not path:
-        return new
-    step, rest = path[0], path[1:]
+def _set(value: Any, fields: Fields) -> Any:
+    """Return a value with what is at some paths replaced, or dropped if it becomes None; the rest is shared."""
+    if () in fields:
+        return fields[()]
+    below: dict[str, Fields] = {}
+    for (step, *rest), new in fields.items():
+        below.setdefault(step, {})[tuple(rest)] = new
     if isinstance(value, list):
-        key, _, name = step.partition("=")
-        return [
-            _set(each, rest, new) if isinstance(each, dict) and each.get(key) == name else each
-            for each in value
-        ]
+        keys = {step.partition("=")[0] for step in below}
+        return [_set_entry(each, keys, below) for each in value]
     kept = dict(value) if isinstance(value, dict) else {}
-    if rest and new is None and step not in kept:
-        return kept
-    kept[step] = _set(kept.get(step), rest, new)
-    return (
-        kept
-        if kept[step] is not None
-        else {key: each for key, each in kept.items() if key != step}
-    )
+    for step, inner in below.items():
+        if step in kept or any(new is not None for new in inner.values()):
+            kept[step] = _set(kept.get(step), inner)
+    return {key: each for key, each in kept.items() if each is not None or key not in below}
+
+
+def _set_entry(entry: Any, keys: Iterable[str], below: dict[str, Fields]) -> Any:
+    """Return an entry of a list with what is said of those of its name."""
+    for key in keys if isinstance(entry, dict) else ():
+        name = entry.get(key)
+        if isinstance(name, str) and f"{key}={name}" in below:
+            return _set(entry, below[f"{key}={name}"])
+    return entry

@@ -87,7 +87,7 @@ class RayJob(CustomKind):
         """Say why it cannot run on a worker, if it cannot."""
         if _selects(hub):
             return "spec.clusterSelector: the RayCluster that it selects is on the hub, or on some worker that is not known"
-        return None
+        return CustomKind.refusal(self, hub)
 
     def stop(self, mirror: Obj) -> Obj | None:
         """Return the merge patch by which a mirror stops; None: KubeRay would find it invalid."""

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from jobferry.kinds import references
 from jobferry.kinds.adapter import Lookup
@@ -13,6 +13,9 @@ from jobferry.kinds.references import Reference
 from jobferry.objects import Obj
 
 GROUP = "tekton.dev"
+
+MOST_AT_ONCE = 2**63 - 1
+"""Of what a matrix may make: more cannot be told from it, nor written."""
 
 _RESULT = re.compile(r"\$\((?:tasks|finally)\.([\w-]+)\.")
 """How a task names what another one makes."""
@@ -139,8 +142,11 @@ def pipeline(pipeline_run: Obj, lookup: Lookup) -> Pipeline:
         spec = found(lookup(namespace, reference) if reference else None, ("spec",))
     if not isinstance(spec, dict):
         return Pipeline(reference=reference, is_known=False)
+    runs = _runs(pipeline_run)
     tasks, last = (
-        tuple(_pipeline_task(each, pipeline_run, lookup) for each in _own_tasks(spec, member))
+        tuple(
+            _pipeline_task(each, runs, lookup, namespace) for each in _own_tasks(spec, member)
+        )
         for member in ("tasks", "finally")
     )
     return Pipeline(tasks, last, reference)
@@ -156,23 +162,29 @@ def _own_tasks(spec: Obj, member: str) -> Iterator[Obj]:
             yield each
 
 
-def _pipeline_task(entry: Obj, pipeline_run: Obj, lookup: Lookup) -> Task:
+def _pipeline_task(entry: Obj, runs: "_Runs", lookup: Lookup, namespace: str) -> Task:
     name = word(entry, ("name",))
-    task = _task(entry, name, lookup, _namespace(pipeline_run), _run_of(pipeline_run, name))
+    run = {**runs.general, **runs.special.get(name, {})}
+    task = _task(entry, name, lookup, namespace, run)
     return Task(
         task.name, task.spec, task.reference, task.run, _waits_for(entry), _times(entry)
     )
 
 
-def _run_of(pipeline_run: Obj, name: str) -> Obj:
-    """Return what a PipelineRun says of all its tasks, and of this one."""
+class _Runs(NamedTuple):
+    """What a PipelineRun says of how its tasks run."""
+
+    general: Obj
+    special: Mapping[str, Obj]
+    """By task; of several that are of one task, the first counts."""
+
+
+def _runs(pipeline_run: Obj) -> _Runs:
     general = found(pipeline_run, path("spec.taskRunTemplate"))
-    special = (
-        each
-        for each in items(pipeline_run, path("spec.taskRunSpecs"))
-        if each.get("pipelineTaskName") == name
-    )
-    return {**(general if isinstance(general, dict) else {}), **next(special, {})}
+    special: dict[str, Obj] = {}
+    for each in items(pipeline_run, path("spec.taskRunSpecs")):
+        special.setdefault(word(each, ("pipelineTaskName",)), each)
+    return _Runs(general if isinstance(general, dict) else {}, special)
 
 
 def _waits_for(entry: Obj) -> frozenset[str]:
@@ -189,22 +201,26 @@ def _times(entry: Obj) -> int:
     number = 1
     for param in items(entry, path("matrix.params")):
         values = param.get("value")
-        number *= len(values) if isinstance(values, list) else 1
+        number = min(number * (len(values) if isinstance(values, list) else 1), MOST_AT_ONCE)
     return number
 
 
 def _depths(after: Mapping[str, Iterable[str]]) -> dict[str, int]:
-    """Return for each task how many come before it, one after the other; what waits in a circle counts as first."""
+    """Return for each task how many come before it, one after the other; where some wait in a circle, all count as first."""
+    waits = {name: {each for each in before if each in after} for name, before in after.items()}
+    followers: dict[str, list[str]] = {name: [] for name in after}
+    for name, before in waits.items():
+        for each in before:
+            followers[each].append(name)
     depths = dict.fromkeys(after, 0)
-    for _ in after:
-        deeper = {
-            name: max((depths[each] + 1 for each in before if each in depths), default=0)
-            for name, before in after.items()
-        }
-        if deeper == depths:
-            return depths
-        depths = deeper
-    return dict.fromkeys(after, 0)
+    free = [name for name, before in waits.items() if not before]
+    for name in free:  # it grows meanwhile
+        for each in followers[name]:
+            depths[each] = max(depths[each], depths[name] + 1)
+            waits[each].discard(name)
+            if not waits[each]:
+                free.append(each)
+    return depths if len(free) == len(depths) else dict.fromkeys(after, 0)
 
 
 # What runs bring along

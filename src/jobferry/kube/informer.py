@@ -20,7 +20,7 @@ from jobferry.kube import calls, errors, items, watch
 from jobferry.kube.cache import Cache, Change, Index
 from jobferry.kube.calls import Scope, Start
 from jobferry.kube.client import Client
-from jobferry.kube.items import Collecting, H, Head, Item, Json, Key, Reading, Seen
+from jobferry.kube.items import Collecting, H, Item, Json, Key, Reading, Seen
 from jobferry.kube.watch import Event, Watching
 from jobferry.objects import Obj, labels
 from jobferry.runtime.backoff import Backoff
@@ -32,8 +32,6 @@ BACKOFF = Backoff(first=0.05, cap=10.0)
 """A restarted API server is back in seconds; one that is away for long costs a request every ten."""
 
 _log = log.get(__name__)
-
-_ANY = msgspec.json.Decoder(Head)
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,7 +357,7 @@ class Informer(Generic[H]):
 
     def _recall(self, raw: Json) -> Seen[H]:
         """Read no more of an object than who it is; the rest is what was known."""
-        head = _ANY.decode(raw)
+        head = items.identity(raw)
         key, uid = items.key(head), head.metadata.uid
         try:
             version = int(head.metadata.resource_version)

@@ -12,6 +12,7 @@ import msgspec
 import orjson
 from msgspec.structs import force_setattr
 
+from jobferry.kube import nested
 from jobferry.objects import Obj
 
 
@@ -139,19 +140,35 @@ class Bookmark(NamedTuple):
     ends_initial_events: bool
 
 
+_ANY = msgspec.json.Decoder(Head)
 _PAGE = msgspec.json.Decoder(_Page)
 _BOOKMARK = msgspec.json.Decoder(_Bookmark)
 _PARTS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _ENCODER = msgspec.json.Encoder()
 _NOTHING = msgspec.Raw(b"")
 _MANAGED = b'"managedFields":'
+_LEVELS = 8
+"""All that an API server writes into metadata, but for managedFields, which are kept undecoded."""
 
 
 def page(body: bytes) -> Page:
-    """Read one page of a list."""
-    decoded = _PAGE.decode(body)
+    """Read one page of a list; an object in it may be nested deeper than can be read, but not the page."""
+    try:
+        decoded = _PAGE.decode(body)
+        found = decoded.items
+    except RecursionError:
+        decoded = _PAGE.decode(nested.shallow(body, 2))
+        found = [msgspec.Raw(each) for each in nested.entries(body)]
     meta = decoded.metadata
-    return Page(decoded.items, int(meta.resource_version), meta.continue_)
+    return Page(found, int(meta.resource_version), meta.continue_)
+
+
+def identity(raw: Json) -> Head:
+    """Read no more of an object than who it is, however deep the rest is nested."""
+    try:
+        return _ANY.decode(raw)
+    except RecursionError:
+        return _ANY.decode(nested.shallow(bytes(raw), _LEVELS))
 
 
 def bookmark(raw: Json) -> Bookmark:

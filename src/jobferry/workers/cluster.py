@@ -77,7 +77,11 @@ async def served(client: Client, kinds: Iterable[Resource]) -> list[Resource]:
         there = await _versions(client)
         versions = {name: each for name, each in versions.items() if name in there}
     found = {name: await _plurals(client, each) for name, each in versions.items()}
-    return [each for each in wanted if each.plural in found.get(each.api_version, ())]
+    return [
+        each
+        for each in wanted
+        if (each.plural, each.namespaced) in found.get(each.api_version, ())
+    ]
 
 
 async def _versions(client: Client) -> frozenset[str]:
@@ -87,11 +91,13 @@ async def _versions(client: Client) -> frozenset[str]:
     return frozenset(("v1", *named))
 
 
-async def _plurals(client: Client, kind: Resource) -> frozenset[str]:
-    """Return what is served in the group and version of a kind."""
+async def _plurals(client: Client, kind: Resource) -> frozenset[tuple[str, bool]]:
+    """Return what is served in the group and version of a kind, and whether it is in namespaces."""
     root = f"/apis/{kind.api_version}" if kind.group else f"/api/{kind.version}"
     try:
         group = await client.raw(root)
     except (errors.NotFound, errors.Forbidden):
         return frozenset()
-    return frozenset(each["name"] for each in group["resources"])
+    return frozenset(
+        (each["name"], bool(each.get("namespaced", True))) for each in group["resources"]
+    )

@@ -82,7 +82,10 @@ class Hub:
 
     async def _until_served(self, spec: Obj) -> None:
         names, version = spec["names"], spec["versions"][0]["name"]
-        resource = Resource(spec["group"], version, names["plural"], names["kind"])
+        is_namespaced = spec["scope"] == "Namespaced"
+        resource = Resource(
+            spec["group"], version, names["plural"], names["kind"], is_namespaced
+        )
         for _ in range(PATIENCE):
             if await cluster.served(self.admin, [resource]):
                 return

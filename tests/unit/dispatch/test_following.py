@@ -180,6 +180,18 @@ async def test_they_are_not_where_multikueue_runs_itself(there: Hub) -> None:
         await there.until(lambda: set(seen.workloads.followed) == {RAY_JOB, JOB_SET})
 
 
+async def test_nor_where_its_kinds_are_of_several_versions(there: Hub) -> None:
+    await there.define(RAYJOBS)
+    newer = crds.small("kueue.x-k8s.io", "v1", "Workload", crds.ANYTHING, None)
+    kueue = crds.small("kueue.x-k8s.io", "v1beta2", "MultiKueueCluster", crds.ANYTHING, None)
+    kueue["spec"]["scope"] = "Cluster"
+    await there.install(newer, kueue)
+    await there.admin.create(CLUSTERS, {"metadata": {"name": "theirs"}})
+    async with watched(there, there.server.client(), *adapters(RAY_JOB, borrows=True)) as seen:
+        await there.until(lambda: seen.following.objections == {RAY_JOB: RUNS})
+        assert seen.workloads.followed == set()
+
+
 async def test_nor_where_we_may_not_see_whether_it_does(there: Hub) -> None:
     await there.define(RAYJOBS)
     kueue = crds.small("kueue.x-k8s.io", "v1beta2", "MultiKueueCluster", crds.ANYTHING, None)

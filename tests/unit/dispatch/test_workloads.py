@@ -159,6 +159,41 @@ def test_a_part_of_a_workload_of_ours_is_not_ours_by_itself(seen: Seen) -> None:
     assert ours == {"a", *owners} - {"part"}
 
 
+def test_a_part_of_a_part_is_not_ours_by_itself_either(seen: Seen) -> None:
+    whole = seen.has(JOB_SET)
+    part = seen.has(JOB_SET, "part", owner=owner_of(whole))
+
+    seen.has(JOB, "part-of-it", owner=owner_of(part))
+
+    ours = {key.name for key, item in seen.of if seen.of.has(key.kind, item.head)}
+    assert ours == {"a"}
+
+
+def test_owners_in_a_circle_lead_nowhere(seen: Seen) -> None:
+    itself: Obj = {"metadata": {"name": "a", "uid": f"uid-{JOB_SET}-a"}}
+    one, two = (
+        {"metadata": {"name": name, "uid": f"uid-{JOB_SET}-{name}"}} for name in ("one", "two")
+    )
+
+    seen.has(JOB_SET, owner=owner_of(itself))
+    seen.has(JOB_SET, "one", owner=owner_of(two))
+    seen.has(JOB_SET, "two", owner=owner_of(one))
+
+    assert [seen.of.has(key.kind, item.head) for key, item in seen.of] == [False] * 3
+    assert [key.name for key, _ in seen.told] == ["a", "one", "two"]
+
+
+def test_a_record_that_names_a_worker_twice_counts_once(seen: Seen) -> None:
+    hub = seen.has(JOB_SET)
+    twice = [{"worker": "east", "cluster": "uid"}] * 2
+
+    seen.record(hub, "east", spec={"shards": twice})
+    assert (seen.of.on("east"), seen.of.workers(KEY)) == ([KEY], ("east",))
+
+    seen.has(JOB_SET, status={"conditions": [condition("Completed")]})
+    assert seen.of.count("east") == 0
+
+
 def test_workloads_of_a_kind_that_is_dropped_are_forgotten(seen: Seen) -> None:
     seen.has(JOB_SET)
     seen.told.clear()

@@ -1,5 +1,6 @@
 from typing import Any
 
+import orjson
 import pytest
 
 from jobferry.kinds.dropped import dropped_fields
@@ -49,3 +50,27 @@ def test_rule_17_what_was_sent_and_is_not_in_the_answer_was_dropped(
 )
 def test_what_was_added_or_changed_or_empty_was_not_dropped(sent: Any, kept: Any) -> None:
     assert dropped(sent, kept) == []
+
+
+MANY = [{"key": str(number), "operator": "Exists"} for number in range(20_000)]
+"""As many as a tenant may write: compared with one another they would take minutes, in which nobody else is served."""
+
+
+def test_of_many_entries_each_is_looked_for_in_its_place() -> None:
+    added = {"key": "added"}
+
+    assert dropped({"a": MANY}, {"a": [*MANY, added]}) == []
+    assert dropped({"a": MANY}, {"a": [added, *MANY]}) == []
+    assert dropped({"a": MANY}, {"a": [{"key": each["key"]} for each in MANY]}) == [
+        "spec.a[].operator"
+    ]
+
+
+def test_many_entries_of_one_name_within_many_are_no_more_than_they_are() -> None:
+    inner: Any = 1
+    for _ in range(5):
+        inner = [{"in": inner, "new": 1} for _ in range(8)]
+    kept = orjson.loads(orjson.dumps(inner))
+    kept[0]["added"] = True
+
+    assert dropped({"a": inner}, {"a": kept}) == []

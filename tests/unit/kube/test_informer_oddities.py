@@ -1,10 +1,11 @@
+import orjson
 import pytest
 
 from jobferry.kube.informer import Freshness, Informer
 from jobferry.kube.items import Head, Item
 from jobferry.testing.clock import ManualClock, settle
 from tests.unit.kube.collection import Collection
-from tests.unit.kube.copies import SCOPE, client_of, data, following, key
+from tests.unit.kube.copies import SCOPE, client_of, data, following, key, state
 
 
 @pytest.fixture
@@ -28,6 +29,12 @@ def spoil(server: Collection, name: str) -> None:
     """Let an object say what nobody expects."""
     obj = server.put(name)
     obj["data"] = {"is": ["several", "things"]}
+
+
+def bury(server: Collection, name: str) -> None:
+    """Let an object say something at a depth that an API server takes, and decoders do not."""
+    obj = server.put(name)
+    obj["data"] = orjson.Fragment(b'{"in":' * 9000 + b'"[\\"{"' + b"}" * 9000)
 
 
 @pytest.mark.parametrize("has_watch_list", [True, False])
@@ -73,6 +80,32 @@ async def test_what_was_known_of_an_object_that_makes_no_sense_any_more_stays_un
         server.remove("a")
         await settle()
         assert len(informer) == 0
+
+
+@pytest.mark.parametrize("has_watch_list", [True, False])
+async def test_an_object_that_is_nested_deeper_than_anybody_can_read_keeps_us_from_no_other(
+    clock: ManualClock, has_watch_list: bool
+) -> None:
+    server = Collection(has_watch_list=has_watch_list)
+    server.put("a", "1")
+    bury(server, "deep")
+    server.put("c")
+    informer: Informer[Head] = Informer(client_of(server, clock), SCOPE, Head)
+
+    async with following(informer, clock) as changes:
+        assert {item.key.name for item in informer} == {"a", "c"}
+        bury(server, "a")
+        bury(server, "later")
+        server.put("c", "2")
+        await settle()
+        assert state(informer) == {"a": "1", "c": "2"}
+
+        server.remove("a")
+        server.put("deep", "shallow")
+        await settle()
+        assert state(informer) == {"c": "2", "deep": "shallow"}
+        assert informer.freshness().is_following
+    assert len(changes) == 3
 
 
 async def test_whoever_fails_on_an_object_keeps_us_from_no_other(clock: ManualClock) -> None:

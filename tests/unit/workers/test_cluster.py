@@ -38,6 +38,14 @@ async def test_a_kind_that_is_not_served_is_not_listed(batch: Answer) -> None:
     assert found.kinds == ()
 
 
+async def test_what_is_in_no_namespace_is_not_the_kind_that_was_meant() -> None:
+    batch = {"resources": [{"name": "jobs", "namespaced": False}]}
+
+    found = await introduced(answer(NAMESPACE), answer(VERSION), answer(batch))
+
+    assert found.kinds == ()
+
+
 @pytest.mark.parametrize("first", [{}, [], "hello", {"metadata": None}])
 async def test_what_is_no_cluster_is_told(first: Obj | list[Obj] | str) -> None:
     with pytest.raises(
