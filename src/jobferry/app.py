@@ -16,6 +16,7 @@ from jobferry.core.bounds import Bounds
 from jobferry.dispatch import hub_checks, manifests, process, serve, switches
 from jobferry.dispatch.claims import Claims
 from jobferry.dispatch.dispatcher import Dispatcher, Options
+from jobferry.dispatch.lookups import Lookups
 from jobferry.dispatch.meters import Meters
 from jobferry.errors import BadInput
 from jobferry.kinds.adapter import Adapter
@@ -130,7 +131,8 @@ async def dispatch(
     )
     lease = Key(settings.lease.namespace, settings.lease_name)
     candidate = Candidate(hub, lease, me=me, terms=terms)
-    kinds = switches.switched_on(settings)
+    lookups = Lookups(hub)
+    kinds = switches.switched_on(settings, lookups.find)
     dispatcher = Dispatcher(
         hub,
         Options(
@@ -140,6 +142,7 @@ async def dispatch(
                 frozenset(settings.managed_by), settings.lease.namespace, bounds(settings)
             ),
             kinds=kinds,
+            lookups=lookups,
             requests=settings.requests_in_flight,
             passes=settings.passes,
             tells_all_placements=settings.placed_events == "all",

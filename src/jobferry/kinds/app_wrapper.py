@@ -14,6 +14,7 @@ from jobferry.kinds.references import Reference
 from jobferry.kinds.table import CONDITIONS, PodSet, Says
 from jobferry.objects import Obj
 from jobferry.objects.demand import pods_of_job
+from jobferry.objects.resource import Resource
 
 DEPLOYED = Says("ResourcesDeployed")
 """While that is so, a failed one is still being cleaned up."""
@@ -53,15 +54,15 @@ class AppWrapper(CustomKind):
     def pods(self, hub: Obj) -> Iterator[Pods]:
         """Yield the pods of what is wrapped."""
         for component in items(hub, ("spec", "components")):
-            yield from self._pods(component) or ()
+            yield from self._pods(hub, component) or ()
 
-    def _pods(self, component: Obj) -> list[Pods] | None:
+    def _pods(self, hub: Obj, component: Obj) -> list[Pods] | None:
         """Return the pods of one component, as it declares them or as its kind has them; None: not known."""
         declared = items(component, ("podSets",))
         if declared:
             return list(_declared(component, declared))
-        inner = found(component, ("template",))
-        if not isinstance(inner, dict):
+        inner = _inner(hub, component)
+        if inner is None:
             return None
         kind = _kind(inner)
         if kind in self.wrapped:
@@ -71,11 +72,20 @@ class AppWrapper(CustomKind):
     def missing_pods(self, hub: Obj) -> str | None:
         """Name the first component whose pods are not known, if there is one that may have some."""
         for number_, component in enumerate(items(hub, ("spec", "components"))):
-            inner = found(component, ("template",))
-            kind = _kind(inner) if isinstance(inner, dict) else ""
-            if self._pods(component) is None and kind not in WITHOUT_PODS:
+            inner = _inner(hub, component)
+            kind = _kind(inner) if inner else ""
+            if self._pods(hub, component) is None and kind not in WITHOUT_PODS:
                 return f"spec.components[{number_}], a {kind or 'nothing'}, declares no podSets"
+            its = self.wrapped.get(kind) if not items(component, ("podSets",)) else None
+            if inner and its and (why := its.missing_pods(inner)):
+                return f"spec.components[{number_}], a {kind}: {why}"
         return None
+
+    @property
+    def looks_up(self) -> tuple[Resource, ...]:
+        """What any kind that may be wrapped looks up."""
+        every = (each for kind in self.wrapped.values() for each in kind.looks_up)
+        return tuple(dict.fromkeys(every))
 
     def needed(self, hub: Obj) -> Iterator[Reference]:
         """Yield what the wrapped objects refer to, but for what is wrapped beside them."""
@@ -91,8 +101,8 @@ class AppWrapper(CustomKind):
     def _references(self, hub: Obj) -> Iterator[Reference]:
         yield from pods.needed(self.pods(hub))
         for component in items(hub, ("spec", "components")):
-            inner = found(component, ("template",))
-            if isinstance(inner, dict) and (kind := self.wrapped.get(_kind(inner))):
+            inner = _inner(hub, component)
+            if inner and (kind := self.wrapped.get(_kind(inner))):
                 yield from kind.needed(inner)
 
     def draft(self, hub: Obj) -> Obj:
@@ -131,6 +141,17 @@ WITHOUT_PODS = frozenset(
     }
 )
 """What is wrapped beside workloads, and runs nothing."""
+
+
+def _inner(hub: Obj, component: Obj) -> Obj | None:
+    """Return what a component wraps, in the namespace where it will be; None: nothing that makes sense."""
+    inner = found(component, ("template",))
+    if not isinstance(inner, dict):
+        return None
+    meta = inner.get("metadata")
+    namespace = hub["metadata"].get("namespace")
+    within = {**(meta if isinstance(meta, dict) else {}), "namespace": namespace}
+    return {**inner, "metadata": within}
 
 
 def _kind(obj: Obj) -> str:
