@@ -39,11 +39,6 @@ class Expiring(Generic[K, V]):
         if len(self._entries) > self._most:
             self._entries.popitem(last=False)
 
-    def items(self) -> list[tuple[K, V]]:
-        """Return all that is remembered still, in the order in which it was put."""
-        now = self._monotonic()
-        return [(key, value) for key, (until, value) in self._entries.items() if until > now]
-
     def clear(self) -> None:
         """Forget everything."""
         self._entries.clear()

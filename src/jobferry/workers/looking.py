@@ -147,10 +147,11 @@ class Looking:
 
     async def _see(self, client: Client, place: Place, only: Collection[str]) -> None:
         """Look for one thing, or wait for whoever does."""
-        underway = self._underway.get(place)
-        if underway is not None:
+        if (underway := self._underway.get(place)) is not None:
             await underway.wait()
             return
+        if not self._is_unknown(place):
+            return  # somebody has looked since we were sent
         self._underway[place] = over = asyncio.Event()
         try:
             async with self._limit.slot(0):
