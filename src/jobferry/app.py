@@ -124,13 +124,7 @@ async def dispatch(
     """
     origin = (await hub.get(NAMESPACES, "kube-system"))["metadata"]["uid"]
     recorder = Recorder(hub, component="jobferry", instance=me)
-    terms = Terms(
-        duration=settings.lease.duration,
-        deadline=settings.lease.deadline,
-        retry=settings.lease.retry,
-    )
-    lease = Key(settings.lease.namespace, settings.lease_name)
-    candidate = Candidate(hub, lease, me=me, terms=terms)
+    candidate = _candidate(hub, settings, me)
     lookups = Lookups(hub)
     kinds = switches.switched_on(settings, lookups.find)
     dispatcher = Dispatcher(
@@ -170,6 +164,12 @@ async def dispatch(
             pages = partial(serve.serve, address, meters.registry, missing, hub.clock)
             tasks.start("metrics and health", pages)
         await dispatcher.run(lead)
+
+
+def _candidate(hub: Client, settings: Settings, me: str) -> Candidate:
+    said = settings.lease
+    terms = Terms(duration=said.duration, deadline=said.deadline, retry=said.retry)
+    return Candidate(hub, Key(said.namespace, settings.lease_name), me=me, terms=terms)
 
 
 def run_job_controller(name: str, *, kubeconfig: Path | None, context: str | None) -> None:
