@@ -98,8 +98,10 @@ class Lookups:
         if name in self._resources:
             self._queue.add(name)
 
-    async def settled(self, resources: Iterable[Resource]) -> None:
+    async def settled(self, resources: Collection[Resource]) -> None:
         """Wait until it is known what there is of these, or that this is not to be known now."""
+        if not resources:
+            return
         try:
             async with timeout(self._clock, SETTLE_WITHIN):
                 for each in resources:
@@ -177,12 +179,14 @@ def referring(
 ) -> Iterator[tuple[WorkloadKey, Item[WorkloadHead]]]:
     """Yield the unfinished workloads that refer to any of these."""
     types = {(group, kind) for group, kind, _ in changed}
-    for key, item in list(workloads):
-        adapter = workloads.adapters[key.kind]
-        if item.head.is_over or types.isdisjoint((r.group, r.kind) for r in adapter.looks_up):
+    for kind, copy in list(workloads.copies.items()):
+        adapter = workloads.adapters[kind]
+        if types.isdisjoint((each.group, each.kind) for each in adapter.looks_up):
             continue
-        if any(_place(key, each) in changed for each in adapter.references(item.object())):
-            yield key, item
+        for item in [each for each in copy if not each.head.is_over]:
+            key = WorkloadKey(kind, *item.key)
+            if any(_place(key, each) in changed for each in adapter.references(item.object())):
+                yield key, item
 
 
 def _place(key: WorkloadKey, reference: Reference) -> Place:
