@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from jobferry.clock import Clock, Seconds
-from jobferry.kinds.referred import PIPELINE, TASK
+from jobferry.kinds.referred import CLUSTER_TRAINING_RUNTIME, PIPELINE, TASK
 from jobferry.kube.access import Server
 from jobferry.kube.client import Reach
 from jobferry.kube.resources import CONFIG_MAPS
 from jobferry.kube.wire import Answer, Request, Stream, Transport
 from jobferry.objects import Obj
+from jobferry.objects.resource import Resource
 from jobferry.workers.status import REFERENCES
 from tests.system.fleet import WORKER
 from tests.system.jobs import FOREVER, complete, condition, holds, job
@@ -33,6 +34,7 @@ from tests.system.world import World
 pytestmark = [pytest.mark.fleet, pytest.mark.timeout(120)]
 
 PIPELINE_RUN = "PipelineRun.tekton.dev"
+TRAIN_JOB = "TrainJob.trainer.kubeflow.org"
 
 
 def with_references(name: str, *, config_map: str = "", secret: str = "", **spec: Any) -> Obj:
@@ -198,18 +200,21 @@ class _Hanging:
 
 
 @asynccontextmanager
-async def tekton(lab: Lab, *resources: Any) -> AsyncIterator[None]:
-    """Have all clusters know PipelineRuns, the hub also these, and a dispatcher; north has two CPUs."""
+async def staged(lab: Lab, kind: str, *resources: Resource) -> AsyncIterator[None]:
+    """Have all clusters know a kind, the hub also these, and a dispatcher; north has two CPUs."""
     world = lab.world
     async with AsyncExitStack() as stack:
         for client in (world.hub, *world.workers.values()):
-            stack.push_async_callback(undefine, client, PIPELINE_RUN)
-            await define(client, PIPELINE_RUN)
+            stack.push_async_callback(undefine, client, kind)
+            await define(client, kind)
         await stack.enter_async_context(defined(world.hub, *resources))
-        await stack.enter_async_context(rights(lab, PIPELINE_RUN))
-        await stack.enter_async_context(rights_to_look(lab, "Pipeline,Task"))
+        await stack.enter_async_context(rights(lab, kind))
+        await stack.enter_async_context(
+            rights_to_look(lab, "Pipeline,Task,ClusterTrainingRuntime")
+        )
         await lab.add_worker("north", capacity={"cpu": 2})
-        await stack.enter_async_context(lab.dispatcher(kinds=("Job", PIPELINE_RUN)))
+        chosen = {"kinds": ("Job", kind), "claim_multikueue": True}
+        await stack.enter_async_context(lab.dispatcher(**chosen))
         yield
 
 
@@ -228,7 +233,7 @@ def pipeline(name: str, cpu: str) -> Obj:
 
 async def test_a_run_waits_for_the_room_that_its_pipeline_needs(lab: Lab) -> None:
     world = lab.world
-    async with tekton(lab, PIPELINE, TASK):
+    async with staged(lab, PIPELINE_RUN, PIPELINE, TASK):
         await world.hub.create(PIPELINE, pipeline("build", "4"), namespace=world.namespace)
         found = run_of(lab, "a", "build")
 
@@ -243,9 +248,38 @@ async def test_a_run_waits_for_the_room_that_its_pipeline_needs(lab: Lab) -> Non
         assert "Pipeline.tekton.dev build (no such kind there)" in said
 
 
+def runtime(cpu: str) -> Obj:
+    """Return a runtime whose one node needs so much."""
+    node = {"name": "node", "image": "none", "resources": {"requests": {"cpu": cpu}}}
+    step = {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}}
+    job_spec = {"template": {"spec": {"containers": [node]}}}
+    jobs = [{"name": "node", "template": {"metadata": step, "spec": job_spec}}]
+    return {
+        "metadata": {"name": "torch-distributed"},
+        "spec": {"mlPolicy": {"numNodes": 1}, "template": {"spec": {"replicatedJobs": jobs}}},
+    }
+
+
+async def test_a_train_job_waits_for_the_room_that_its_runtime_needs(lab: Lab) -> None:
+    world = lab.world
+    async with staged(lab, TRAIN_JOB, CLUSTER_TRAINING_RUNTIME):
+        await world.hub.create(CLUSTER_TRAINING_RUNTIME, runtime("4"))
+        found = trial(lab, TRAIN_JOB, changes={"trainer": None})
+
+        await found.submit()
+        assert "cpu" in await world.event(found.name, "NoWorker")
+        smaller = {"spec": runtime("1")["spec"]}
+        await world.hub.patch(CLUSTER_TRAINING_RUNTIME, "torch-distributed", smaller)
+
+        assert await found.where() == "north"
+        await found.on("north")
+        said = await world.event(found.name, "ReferencesMissing")
+        assert "torch-distributed (no such kind there)" in said
+
+
 async def test_a_placed_run_counts_as_much_as_its_pipeline_says_by_now(lab: Lab) -> None:
     world = lab.world
-    async with tekton(lab, PIPELINE, TASK):
+    async with staged(lab, PIPELINE_RUN, PIPELINE, TASK):
         await world.hub.create(PIPELINE, pipeline("build", "2"), namespace=world.namespace)
         found = run_of(lab, "a", "build")
         await found.submit()
@@ -263,7 +297,7 @@ async def test_a_kind_that_is_referred_to_and_comes_later_is_looked_up_from_then
     lab: Lab,
 ) -> None:
     world = lab.world
-    async with tekton(lab):
+    async with staged(lab, PIPELINE_RUN):
         early = run_of(lab, "early", "build")
         await early.submit()
         await early.on("north")
