@@ -16,6 +16,7 @@ from jobferry.core.bounds import Bounds
 from jobferry.dispatch import hub_checks, manifests, process, serve, switches
 from jobferry.dispatch.claims import Claims
 from jobferry.dispatch.dispatcher import Dispatcher, Options
+from jobferry.dispatch.lookups import Lookups
 from jobferry.dispatch.meters import Meters
 from jobferry.errors import BadInput
 from jobferry.kinds.adapter import Adapter
@@ -123,14 +124,9 @@ async def dispatch(
     """
     origin = (await hub.get(NAMESPACES, "kube-system"))["metadata"]["uid"]
     recorder = Recorder(hub, component="jobferry", instance=me)
-    terms = Terms(
-        duration=settings.lease.duration,
-        deadline=settings.lease.deadline,
-        retry=settings.lease.retry,
-    )
-    lease = Key(settings.lease.namespace, settings.lease_name)
-    candidate = Candidate(hub, lease, me=me, terms=terms)
-    kinds = switches.switched_on(settings)
+    candidate = _candidate(hub, settings, me)
+    lookups = Lookups(hub)
+    kinds = switches.switched_on(settings, lookups.find)
     dispatcher = Dispatcher(
         hub,
         Options(
@@ -140,6 +136,7 @@ async def dispatch(
                 frozenset(settings.managed_by), settings.lease.namespace, bounds(settings)
             ),
             kinds=kinds,
+            lookups=lookups,
             requests=settings.requests_in_flight,
             passes=settings.passes,
             tells_all_placements=settings.placed_events == "all",
@@ -167,6 +164,12 @@ async def dispatch(
             pages = partial(serve.serve, address, meters.registry, missing, hub.clock)
             tasks.start("metrics and health", pages)
         await dispatcher.run(lead)
+
+
+def _candidate(hub: Client, settings: Settings, me: str) -> Candidate:
+    said = settings.lease
+    terms = Terms(duration=said.duration, deadline=said.deadline, retry=said.retry)
+    return Candidate(hub, Key(said.namespace, settings.lease_name), me=me, terms=terms)
 
 
 def run_job_controller(name: str, *, kubeconfig: Path | None, context: str | None) -> None:

@@ -3,13 +3,15 @@
 import asyncio
 from typing import Any
 
+import orjson
 import pytest
 
 from jobferry.kube import calls, errors
 from jobferry.kube.calls import PatchKind, Propagation, Scope
 from jobferry.kube.client import Client
-from jobferry.kube.resources import CONFIG_MAPS, NODES, PODS
+from jobferry.kube.resources import CONFIG_MAPS, NODES, PODS, SECRETS
 from jobferry.objects import Obj
+from jobferry.objects.resource import Resource
 from jobferry.testing import assets
 
 pytestmark = pytest.mark.api
@@ -47,6 +49,35 @@ async def test_an_object_lives_from_create_to_delete(cluster: Client, namespace:
     assert (gone["kind"], gone["status"]) == ("Status", "Success")
     with pytest.raises(errors.NotFound, match='configmaps "m" not found'):
         await cluster.get(CONFIG_MAPS, "m", namespace)
+
+
+async def test_of_an_object_no_more_than_its_metadata_can_be_read(
+    cluster: Client, namespace: str
+) -> None:
+    kept = {"metadata": {"name": "s", "namespace": namespace}, "stringData": {"a": "hidden"}}
+    made = await cluster.create(SECRETS, kept)
+
+    answer = await cluster.send(calls.get(SECRETS, "s", namespace, is_metadata=True))
+    seen = orjson.loads(answer.body)
+
+    assert seen["kind"] == "PartialObjectMetadata"
+    assert seen["metadata"]["uid"] == made["metadata"]["uid"]
+    assert "data" not in seen
+    with pytest.raises(errors.NotFound) as absent:
+        await cluster.get(SECRETS, "other", namespace, is_metadata=True)
+    assert absent.value.details["name"] == "other"
+
+
+async def test_a_kind_that_is_not_there_is_told_from_an_object_that_is_not(
+    cluster: Client, namespace: str
+) -> None:
+    for absent in (
+        Resource("nowhere.example.com", "v1", "boats", "Boat"),
+        Resource("", "v1", "boats", "Boat"),
+    ):
+        with pytest.raises(errors.NotFound) as error:
+            await cluster.get(absent, "b", namespace, is_metadata=True)
+        assert "name" not in error.value.details
 
 
 async def test_a_name_can_be_left_to_the_server(cluster: Client, namespace: str) -> None:

@@ -5,11 +5,13 @@ import shlex
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
+import yaml
 
 from jobferry.clock import SystemClock
 from jobferry.core.placement_object import RESOURCE as PLACEMENTS
 from jobferry.dispatch import manifests
 from jobferry.dispatch.queues import QUEUES
+from jobferry.kinds import referred
 from jobferry.kube import errors
 from jobferry.kube.access import Access, Fixed, Identity
 from jobferry.kube.calls import Scope
@@ -245,6 +247,22 @@ async def test_namespaces_are_made_on_a_worker_only_after_the_command_that_is_pr
     assert program == "kubectl"
     kubectl(ruled_plane, "delete", *arguments[1:3])
     await known(guest, "create namespaces", allowed=False)
+
+
+async def test_it_may_look_for_what_workloads_refer_to_only_if_that_was_applied(
+    ruled_plane: ControlPlane, guest: Client, nobody: Client
+) -> None:
+    most = manifests.objects("worker", referred=referred.find("most"))
+    added = [each for each in most if each["metadata"]["name"] == "jobferry-worker-references"]
+
+    kubectl(ruled_plane, "apply", "-f", "-", given=yaml.safe_dump_all(added))
+    await known(guest, "get configmaps", allowed=True)
+    given = await rights(guest, "ml") - await rights(nobody, "ml")
+
+    wanted = {str(each) for each in referred.GENERAL if each != referred.SECRET}
+    assert given == ON_WORKER | {f"get {each}" for each in wanted}
+    kubectl(ruled_plane, "delete", "clusterrolebinding", "jobferry-worker-references")
+    await known(guest, "get configmaps", allowed=False)
 
 
 def command_in(text: str) -> list[str]:

@@ -9,6 +9,7 @@ from jobferry.core import placement_object
 from jobferry.core.placement_object import RESOURCE as PLACEMENTS
 from jobferry.dispatch import manifests
 from jobferry.dispatch.rivals import CLUSTERS as RIVALS
+from jobferry.kinds import referred
 from jobferry.kinds.adapter import Adapter
 from jobferry.kube import errors
 from jobferry.kube.calls import Scope
@@ -53,14 +54,35 @@ STOPPED: dict[str, Obj] = {
 
 def definition(kind: str) -> Obj:
     """Return the CRD of a kind: the real one, where there are real clusters."""
-    wanted = str(ADAPTERS[kind].resource)
-    every = crds.real() if IS_REAL else crds.smallest()
-    return next(each for each in every if each["metadata"]["name"] == wanted)
+    return _crd(ADAPTERS[kind].resource)
+
+
+def _crd(resource: Resource) -> Obj:
+    every = crds.real(referred=True) if IS_REAL else crds.smallest(referred=True)
+    return next(each for each in every if each["metadata"]["name"] == str(resource))
 
 
 async def define(client: Client, kind: str) -> None:
     """Install the CRD of a kind, and wait until it is established."""
-    crd = definition(kind)
+    await _install(client, definition(kind))
+
+
+@asynccontextmanager
+async def defined(client: Client, *resources: Resource) -> AsyncIterator[None]:
+    """Have a cluster know what workloads refer to, during the block."""
+    for each in resources:
+        await _install(client, _crd(each))
+        await until_served(client, each)
+    try:
+        yield
+    finally:
+        for each in resources:
+            await client.delete(CRDS, str(each))
+        for each in resources:
+            await until_none(client, named(CRDS, str(each)))
+
+
+async def _install(client: Client, crd: Obj) -> None:
     with suppress(errors.AlreadyExists):
         await client.create(CRDS, crd)
     await until_one(client, named(CRDS, crd["metadata"]["name"]), holds("Established"))
@@ -101,13 +123,22 @@ async def until_served(client: Client, resource: Resource) -> None:
 
 
 @asynccontextmanager
-async def rights(lab: Lab, *kinds: str) -> AsyncIterator[None]:
+async def rights(lab: Lab, *kinds: str, looks_up: bool = True) -> AsyncIterator[None]:
     """Give the dispatcher what `jobferry manifests --kinds` says, on the hub and on workers, during the block."""
     resources = [ADAPTERS[kind].resource for kind in kinds]
-    given = [(lab.world.hub, each) for each in _added("hub", resources)]
+    looked_up = [each for kind in kinds for each in ADAPTERS[kind].looks_up if looks_up]
+    given = [(lab.world.hub, each) for each in _added("hub", resources, looked_up)]
     for worker in lab.world.workers.values():
         given += [(worker, each) for each in _added("worker", resources)]
     async with _applied(given):
+        yield
+
+
+@asynccontextmanager
+async def rights_to_look(lab: Lab, text: str) -> AsyncIterator[None]:
+    """Give the dispatcher what `jobferry manifests worker --references` says, on workers, during the block."""
+    added = _added("worker", [], referred.find(text))
+    async with _applied([(each, obj) for each in lab.world.workers.values() for obj in added]):
         yield
 
 
@@ -150,10 +181,12 @@ async def _applied(objects: list[tuple[Client, Obj]]) -> AsyncIterator[None]:
             await client.delete(RESOURCES[obj["kind"]], obj["metadata"]["name"])
 
 
-def _added(name: str, resources: list[Resource]) -> list[Obj]:
+def _added(
+    name: str, resources: list[Resource], looked_for: list[Resource] | None = None
+) -> list[Obj]:
     """Return what is printed for further kinds, besides what every cluster of the fleet has."""
     known = {(each["kind"], each["metadata"]["name"]) for each in manifests.objects(name)}
-    every = manifests.objects(name, (), resources)
+    every = manifests.objects(name, (), resources, referred=looked_for or ())
     return [each for each in every if (each["kind"], each["metadata"]["name"]) not in known]
 
 

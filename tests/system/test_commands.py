@@ -1,10 +1,12 @@
 """The daily commands against a fleet: what they show, what they change, and how they end."""
 
 import json
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from jobferry.kube import errors
 from jobferry.kube.resources import JOBS, LEASES, SECRETS
 from jobferry.settings import Settings
 from jobferry.testing.control_plane import JOB_CONTROLLERS, ControlPlane
@@ -222,6 +224,7 @@ async def test_a_worker_is_tested_with_its_own_kubeconfig(
     found = (await terminal.out("workers", "test", "east")).splitlines()
 
     verdicts = {line.split()[0]: line.split()[1] for line in found[1:]}
+    assert verdicts.pop("references") == "unknown"
     assert {*verdicts} == {"reach", "version", "kinds", "identity", "rights", "namespaces"}
     assert {*verdicts.values()} == {"ok"}
 
@@ -271,6 +274,20 @@ async def test_a_context_becomes_a_worker_that_runs_jobs(lab: Lab, terminal: Ter
         assert "failed" not in tested
     taken = await terminal.refused(*add, "--yes", code=2)
     assert "the name is taken" in taken
+
+
+async def test_a_new_worker_may_look_for_what_was_chosen(lab: Lab, terminal: Terminal) -> None:
+    add = ("workers", "add", "seer", "--from-context", "east", "--context", "west", "--yes")
+    east = lab.world.workers["north"]
+    try:
+        await terminal.out(*add, "--references", "most")
+        tested = await terminal.out("workers", "test", "seer", "--context", "west")
+    finally:
+        for kind in ("ClusterRoleBinding", "ClusterRole"):
+            with suppress(errors.NotFound):
+                await east.delete(RESOURCES[kind], "jobferry-worker-references")
+
+    assert "whether it has the Secret that workloads refer to is not ours to see" in tested
 
 
 @pytest.mark.kube

@@ -95,6 +95,12 @@ class World:
         event = await until_one(self.hub, about, lambda event: part in event["message"])
         return str(event["message"])
 
+    async def told(self, name: str, reason: str) -> list[Obj]:
+        """Return the Events about an object on the hub with that reason."""
+        fields = f"involvedObject.name={name},reason={reason}"
+        about = Scope(resource=EVENTS, namespace=self.namespace, fields=fields)
+        return (await self.hub.list(about)).items
+
     async def reasons(self, name: str) -> set[str]:
         """Return the reasons of all Events about an object on the hub."""
         about = Scope(

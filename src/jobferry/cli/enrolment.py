@@ -101,9 +101,14 @@ def worker(name: str, *, creates_namespaces: bool = False) -> Obj:
     return {"metadata": {"name": name}, "spec": {"kubeconfig": where, **more}}
 
 
-def account(*, creates_namespaces: bool, kinds: Sequence[Resource] = ()) -> list[Obj]:
+def account(
+    *,
+    creates_namespaces: bool,
+    kinds: Sequence[Resource] = (),
+    referred: Sequence[Resource] = (),
+) -> list[Obj]:
     """Return what the account is made of; what is beyond Jobs is given only if it is asked for."""
-    found = manifests.objects("worker", (), kinds)
+    found = manifests.objects("worker", (), kinds, referred=referred)
     if creates_namespaces:
         usual = next(each for each in found if each["kind"] == "ClusterRoleBinding")
         role = {**usual["roleRef"], "name": NAMESPACE_ROLE}
@@ -129,10 +134,14 @@ async def rehearse(hub: Client, name: str) -> None:
 
 
 async def make_account(
-    client: Client, *, creates_namespaces: bool = False, kinds: Sequence[Resource] = ()
+    client: Client,
+    *,
+    creates_namespaces: bool = False,
+    kinds: Sequence[Resource] = (),
+    referred: Sequence[Resource] = (),
 ) -> Token:
     """Make the account on a worker, or bring it up to date, and return its token."""
-    for obj in account(creates_namespaces=creates_namespaces, kinds=kinds):
+    for obj in account(creates_namespaces=creates_namespaces, kinds=kinds, referred=referred):
         meta = obj["metadata"]
         await client.patch(
             KINDS[obj["kind"]],

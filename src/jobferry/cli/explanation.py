@@ -6,7 +6,7 @@ from datetime import datetime
 
 from jobferry.cli import job_facts, silence
 from jobferry.cli.arguments import program
-from jobferry.cli.job_events import refusals
+from jobferry.cli.job_events import lacking, refusals
 from jobferry.cli.picture import Opinion, Picture, Turn
 from jobferry.cli.workload_facts import Workload
 from jobferry.core import placement
@@ -62,8 +62,9 @@ def explain(
     says.append(_needs(job))
     if view.priority_note:
         says.append(f"{view.priority_note[0].upper()}{view.priority_note[1:]}.")
+    lack = _lack(events, job_facts.worker(job), JOB.finish(job))
     return Explanation(
-        says=(*says, *_loss(job, view), *unled),
+        says=(*says, *lack, *_loss(job, view), *unled),
         turn=turn,
         opinions=tuple(picture.opinions(view)),
     )
@@ -87,6 +88,7 @@ def explain_any(
     says += [f"{why}." for why in (seen.kind.refusal(seen.obj), view.priority_note) if why]
     if unknown := seen.kind.unknown_demand(seen.obj):
         says.append(f"Not all that it needs is known: {unknown}.")
+    says += _lack(events, seen.worker, seen.kind.finish(seen.obj))
     opinions = tuple(picture.opinions(view, seen.kind))
     return Explanation(says=(*says, *unled), turn=turn, opinions=opinions)
 
@@ -156,6 +158,12 @@ def _needs(job: Obj, kind: Kind = JOB) -> str:
     demand = kind.demand(job)
     needed = ", ".join(f"{amount} {name}" for name, amount in sorted(demand.items()) if amount)
     return f"What is left of it needs {needed}." if needed else "It requests no resources."
+
+
+def _lack(events: Sequence[Obj], worker: str | None, ended: str | None) -> list[str]:
+    """Repeat what the worker of an unfinished workload was found to lack."""
+    said = lacking(events, worker) if worker and not ended else ""
+    return [said] if said else []
 
 
 def _loss(job: Obj, view: View) -> list[str]:

@@ -50,6 +50,12 @@ def refusals(events: Sequence[Obj], workers: Iterable[str], now: datetime) -> di
     return found
 
 
+def lacking(events: Sequence[Obj], worker: str) -> str:
+    """Return what was last said about what a worker lacks that the workload refers to; empty if nothing was."""
+    told = _last(events, "ReferencesMissing", f"Worker {worker} lacks")
+    return str(told["message"]) if told is not None else ""
+
+
 def why_waiting(events: Sequence[Obj]) -> str:
     """Return what was last said about why a Job has no worker; empty if nothing was."""
     told = [each for each in events if each.get("reason") in _WAITS and _told(each)]

@@ -106,6 +106,16 @@ def kinds(text: str) -> "list[Adapter]":
     return [each for each in switches.find(names, every) if each.resource.kind != "Job"]
 
 
+def add_references(parser: argparse.ArgumentParser, prefix: str = "") -> None:
+    """Let it be chosen what is looked for on workers."""
+    parser.add_argument(
+        "--references",
+        metavar="KIND[,KIND...]",
+        help=f"{prefix}let it look whether what workloads refer to is there, as in ConfigMap,ServiceAccount;"
+        " most (all but Secrets), or all",
+    )
+
+
 def selector(given: argparse.Namespace) -> str:
     """Return the label selector that was given; raises `BadInput` if it is none."""
     from jobferry.objects import labels  # noqa: PLC0415 (a wrong argument is told before the rest is loaded)

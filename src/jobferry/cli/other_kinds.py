@@ -3,6 +3,7 @@
 import argparse
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from jobferry import settings
@@ -18,7 +19,7 @@ from jobferry.cli import (
 )
 from jobferry.cli.hub import Hub
 from jobferry.cli.job_facts import QUEUE_LABEL
-from jobferry.cli.picture import Picture, read
+from jobferry.cli.picture import Picture, lookup, read
 from jobferry.cli.tables import Column
 from jobferry.cli.waiting import Goal, Sort
 from jobferry.cli.workload_facts import Workload
@@ -26,7 +27,7 @@ from jobferry.clock import Seconds
 from jobferry.core.placement_object import RESOURCE as PLACEMENTS
 from jobferry.dispatch import switches
 from jobferry.errors import BadInput
-from jobferry.kinds.adapter import Adapter
+from jobferry.kinds.adapter import Adapter, Lookup, nothing
 from jobferry.kube import errors
 from jobferry.localkube.apiserver.printing import durations
 from jobferry.objects import Obj
@@ -42,9 +43,9 @@ COLUMNS = (
 )
 
 
-def kind(name: str, chosen: Settings) -> Adapter:
+def kind(name: str, chosen: Settings, lookup: Lookup = nothing) -> Adapter:
     """Return the kind that is meant; raises `BadInput`."""
-    (found,) = switches.find([name], switches.known(chosen))
+    (found,) = switches.find([name], switches.known(chosen, lookup))
     return found
 
 
@@ -88,6 +89,7 @@ async def show_why(hub: Hub, name: str, given: argparse.Namespace, chosen: Setti
     _refuse_undelegated(seen)
     now = hub.client.clock.now()
     objects = await read(hub.client, chosen)
+    seen = replace(seen, kind=kind(given.kind, chosen, lookup(objects)))
     uid = seen.obj["metadata"]["uid"]
     found = explanation.explain_any(
         seen,

@@ -23,7 +23,9 @@ from jobferry.dispatch.claims import Claims
 from jobferry.dispatch.priorities import Classes, ClassHead
 from jobferry.dispatch.queues import QUEUES, Queues
 from jobferry.dispatch.workloads import NOWHERE, Workload, Workloads
+from jobferry.kinds.adapter import Adapter, Lookup
 from jobferry.kinds.job.adapter import JOB
+from jobferry.kinds.references import Reference
 from jobferry.kube import errors, items
 from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client
@@ -32,6 +34,7 @@ from jobferry.kube.items import H, Metadata
 from jobferry.kube.resources import JOBS, PRIORITY_CLASSES
 from jobferry.objects import Obj, conditions, demand
 from jobferry.objects.demand import Demand
+from jobferry.objects.resource import Resource
 from jobferry.settings import Settings
 from jobferry.workers import cluster
 from jobferry.workers.link import State
@@ -48,6 +51,9 @@ class Objects:
     queues: Sequence[Obj]
     others: Mapping[str, Sequence[Obj]] = field(default_factory=dict)
     """Workloads that are no Jobs, by the names of their kinds, as far as we may read them."""
+
+    referred: Mapping[tuple[str, str], Sequence[Obj]] = field(default_factory=dict)
+    """What those refer to that tells what they need, by group and kind, as far as we may read it."""
 
     placements: Sequence[Obj] = ()
     priority_classes: Sequence[Obj] | None = None
@@ -77,9 +83,12 @@ class Opinion:
 
 async def read(hub: Client, settings: Settings) -> Objects:
     """Read all of it that the dispatcher of these settings goes by."""
-    others = await _others(hub, settings)
+    kinds = await _there(hub, settings)
+    every = [(each.name, await _all(hub, each.resource)) for each in kinds]
+    others = {name: found for name, found in every if found is not None}
     return Objects(
         others=others,
+        referred=await _referred(hub, kinds) if any(others.values()) else {},
         placements=(await hub.list(Scope(resource=PLACEMENTS))).items if others else (),
         jobs=(await hub.list(Scope(resource=JOBS))).items,
         workers=(await hub.list(Scope(resource=WORKERS))).items,
@@ -88,15 +97,26 @@ async def read(hub: Client, settings: Settings) -> Objects:
     )
 
 
-async def _others(hub: Client, settings: Settings) -> dict[str, Sequence[Obj]]:
+async def _there(hub: Client, settings: Settings) -> list[Adapter]:
+    """Return the kinds besides Jobs that are on the hub."""
     kinds = [each for each in switches.switched_on(settings) if each.resource != JOBS]
     there = await cluster.served(hub, [each.resource for each in kinds])
-    found: dict[str, Sequence[Obj]] = {}
-    for kind in kinds:
-        if kind.resource in there:
-            with suppress(errors.Forbidden):
-                found[kind.name] = (await hub.list(Scope(resource=kind.resource))).items
-    return found
+    return [each for each in kinds if each.resource in there]
+
+
+async def _referred(
+    hub: Client, kinds: Sequence[Adapter]
+) -> dict[tuple[str, str], Sequence[Obj]]:
+    wanted = dict.fromkeys(each for kind in kinds for each in kind.looks_up)
+    there = await cluster.served(hub, wanted) if wanted else []
+    return {(each.group, each.kind): await _all(hub, each) or () for each in there}
+
+
+async def _all(hub: Client, resource: Resource) -> Sequence[Obj] | None:
+    """Return all objects of a kind; None: we may not read them."""
+    with suppress(errors.Forbidden):
+        return (await hub.list(Scope(resource=resource))).items
+    return None
 
 
 async def _priority_classes(hub: Client) -> Sequence[Obj] | None:
@@ -119,7 +139,7 @@ class Picture:
         self._settings = settings
         names = frozenset(settings.managed_by)
         self.claims = Claims(names, settings.lease.namespace, bounds(settings))
-        self._workloads = Workloads(hub, switches.switched_on(settings))
+        self._workloads = Workloads(hub, switches.switched_on(settings, lookup(objects)))
         self._kinds: Mapping[str, Kind] = {**self._workloads.adapters, JOB.name: JOB}
         workers = Informer(hub, Scope(resource=WORKERS), WorkerHead)
         self._queues = Queues(hub, workers, settings.worker_lost_after)
@@ -225,6 +245,20 @@ class Picture:
     def _waits(self, key: WorkloadKey, obj: Obj) -> bool:
         is_going = bool(obj["metadata"].get("deletionTimestamp"))
         return not is_going and not self._kinds[key.kind].is_suspended(obj)
+
+
+def lookup(objects: Objects) -> Lookup:
+    """Return what finds what workloads refer to among these objects."""
+
+    def find(namespace: str, reference: Reference) -> Obj | None:
+        within = namespace if reference.is_namespaced else None
+        for each in objects.referred.get((reference.group, reference.kind), ()):
+            meta = each["metadata"]
+            if (meta["name"], meta.get("namespace")) == (reference.name, within):
+                return each
+        return None
+
+    return find
 
 
 def _classes(hub: Client, objects: Sequence[Obj] | None) -> Classes | None:

@@ -99,6 +99,19 @@ def out_of_sight(kinds: Sequence[Resource], missing: Sequence[Right]) -> list[Fi
     return [Finding("other kinds", WARNING, says)]
 
 
+def references(wanted: Sequence[Resource], missing: Sequence[Right]) -> list[Finding]:
+    """Judge whether we may look for what workloads refer to; nothing depends on it but that we tell what is missing."""
+    lacking = {(each.group, each.resource) for each in missing}
+    hidden = ",".join(each.kind for each in wanted if (each.group, each.plural) in lacking)
+    if hidden:
+        says = (
+            f"whether it has the {hidden} that workloads refer to is not ours to see:"
+            f" `jobferry manifests worker --references {hidden}` has the rights"
+        )
+        return [Finding("references", UNKNOWN, says)]
+    return [Finding("references", OK, "we may look for what workloads refer to")] * bool(wanted)
+
+
 def identity(found: Cluster, hub: Hub) -> Finding:
     """Judge whether a cluster is one that we have already."""
     if found.uid == hub.uid:
@@ -174,12 +187,16 @@ async def examine(
     *,
     creates_namespaces: bool = False,
     kinds_besides: Sequence[Resource] = (),
+    looks_for: Sequence[Resource] = (),
 ) -> list[Finding]:
     """Try a cluster as whoever the client is; raises only if it cannot be reached at all."""
     found = await cluster.introduce(client, (JOBS, *kinds_besides))
     served = [each for each in kinds_besides if found.serves(each)]
     unusable = await rights.missing(client, _of_kinds(served))
     missing = await rights.missing(client, needed(creates_namespaces=creates_namespaces))
+    unseen = await rights.missing(
+        client, [Right("get", each.group, each.plural) for each in looks_for]
+    )
     there = {name: await _has_namespace(client, name) for name in sorted(hub.namespaces)}
     if creates_namespaces:
         of_namespaces = Finding("namespaces", OK, "those that it lacks are created")
@@ -191,6 +208,7 @@ async def examine(
         identity(found, hub),
         lacking(missing),
         *out_of_sight(served, unusable),
+        *references(looks_for, unseen),
         of_namespaces,
     ]
 

@@ -14,6 +14,7 @@ from jobferry.cli.hub import Found, Hub, run
 from jobferry.cli.preflight import Finding
 from jobferry.clock import Seconds, sleep, timeout
 from jobferry.errors import BadInput, Error
+from jobferry.kinds.referred import find
 from jobferry.kube import errors, kubeconfig
 from jobferry.kube.access import Access
 from jobferry.kube.client import Client, connect
@@ -45,6 +46,9 @@ class Asked:
     kinds: tuple[Resource, ...] = ()
     """Those besides Jobs that it may run."""
 
+    referred: tuple[Resource, ...] = ()
+    """What it may look for."""
+
 
 def main(arguments: Sequence[str]) -> None:
     """Make a Worker."""
@@ -54,6 +58,7 @@ def main(arguments: Sequence[str]) -> None:
         raise BadInput(f"{given.name!r} cannot be the name of a Worker", hint=hint)
     where = options.where(given)
     kinds = [each.resource for each in options.kinds(given.kinds)] if given.kinds else []
+    referred = find(given.references, kinds) if given.references else []
 
     async def plan(hub: Hub) -> tuple[Asked, Found]:
         asked = Asked(
@@ -62,6 +67,7 @@ def main(arguments: Sequence[str]) -> None:
             access=_access(hub, given),
             creates_namespaces=given.create_namespaces,
             kinds=tuple(kinds),
+            referred=tuple(referred),
         )
         render.text(preflight.report(await check(hub.client, asked, partial(_connect, hub))))
         return asked, hub.found
@@ -100,6 +106,7 @@ def parser() -> Parser:
         metavar="KIND[,KIND...]",
         help="let it run these kinds besides Jobs, as in JobSet,RayJob, or all",
     )
+    options.add_references(parser)
     add("-y", "--yes", action="store_true", help="make the account there without asking")
     options.add_where(parser, namespaced=False)
     return parser
@@ -146,7 +153,10 @@ async def carry_out(hub: Client, asked: Asked, reach: Connect) -> str:
     known = await known_hub.read(hub, but=asked.name)
     async with reach(asked.access, asked.context) as client:
         token = await enrolment.make_account(
-            client, creates_namespaces=asked.creates_namespaces, kinds=asked.kinds
+            client,
+            creates_namespaces=asked.creates_namespaces,
+            kinds=asked.kinds,
+            referred=asked.referred,
         )
     config = enrolment.kubeconfig(asked.access.server, token.text)
     own = kubeconfig.from_bytes(config.encode(), "the new kubeconfig").access(clock=hub.clock)

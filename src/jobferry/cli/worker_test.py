@@ -11,6 +11,7 @@ from jobferry.cli.hub import Hub, run
 from jobferry.cli.preflight import Finding
 from jobferry.dispatch import switches
 from jobferry.errors import BadInput, Error
+from jobferry.kinds.referred import GENERAL
 from jobferry.kube import errors
 from jobferry.kube.client import Client, Reach, connect
 from jobferry.kube.resources import JOBS
@@ -70,7 +71,11 @@ async def examine(
     ) as client:
         try:
             found = await preflight.examine(
-                client, known, creates_namespaces=creates, kinds_besides=besides()
+                client,
+                known,
+                creates_namespaces=creates,
+                kinds_besides=besides(),
+                looks_for=GENERAL,
             )
         except (errors.Unreachable, errors.ApiError) as error:
             return [Finding("reach", preflight.FAILED, str(error))]

@@ -1,6 +1,6 @@
 """Carries out the steps that the core decides on: each is one request, and its answer goes into the cache."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from enum import IntEnum
 
@@ -23,6 +23,7 @@ from jobferry.core.steps import (
 from jobferry.dispatch.workloads import Workloads
 from jobferry.errors import Error
 from jobferry.kinds.adapter import Adapter
+from jobferry.kinds.references import Reference
 from jobferry.kube import calls, errors
 from jobferry.kube.client import Client
 from jobferry.kube.events import Tell
@@ -32,6 +33,7 @@ from jobferry.objects import Obj
 from jobferry.runtime.inflight import Inflight
 from jobferry.workers.copies import Copy
 from jobferry.workers.link import Link
+from jobferry.workers.looking import Missing
 from jobferry.workers.registry import Workers
 
 _log = log.get(__name__)
@@ -186,6 +188,14 @@ class Actor:
             await self.delete(kind, DeleteMirror(step.worker, answer, f"its worker {why}"))
             raise Refused(f"it {why}")
         _log.debug("Mirror is there", worker=step.worker, mirror=meta["name"])
+
+    async def look(
+        self, worker: str, namespace: str, references: Sequence[Reference]
+    ) -> list[Missing]:
+        """Return what a worker lacks of what a workload refers to, as far as we may see and it tells soon."""
+        link = self._link(worker)
+        only = link.spec.namespaces.only
+        return await link.looking.look(_client(link), namespace, references, only=only)
 
     async def edit(self, kind: Adapter, step: EditMirror) -> None:
         """Forward a change to a mirror."""

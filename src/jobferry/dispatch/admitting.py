@@ -96,6 +96,17 @@ class Admitting:
             self._admission.place(key, worker, need.demand)
             self._pass_soon()
 
+    def reweigh(
+        self,
+        key: WorkloadKey,
+        item: Item[WorkloadHead],
+        worker: str | None,
+        kind: Adapter,
+    ) -> None:
+        """Work out anew what a placed workload needs: what it refers to is another now."""
+        self._needs.pop(key, None)
+        self.note_workload(key, item, worker, kind)
+
     def note_worker(self, name: str, seen: view.Worker | None) -> None:
         """Take note of what a worker takes now; None: it is gone."""
         before = self._workers.pop(name, None)

@@ -1,15 +1,17 @@
 """The dispatcher: observes the hub and the workers, and queues what a change concerns."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from jobferry.clock import Seconds
 from jobferry.core.key import WorkloadKey
+from jobferry.dispatch import lookups
 from jobferry.dispatch.act import Actor
 from jobferry.dispatch.admitting import Admitting
 from jobferry.dispatch.claims import Claims
 from jobferry.dispatch.following import Following
 from jobferry.dispatch.heads import WorkloadHead
+from jobferry.dispatch.lookups import Lookups, Place
 from jobferry.dispatch.memory import Memory
 from jobferry.dispatch.meters import Meters
 from jobferry.dispatch.priorities import Priorities
@@ -57,6 +59,9 @@ class Options:
     kinds: Sequence[Adapter]
     """Those that it knows how to bring to workers."""
 
+    lookups: Lookups | None = None
+    """What their workloads refer to, if that is looked up."""
+
     requests: int = 8
     passes: int = 64
     tells_all_placements: bool = False
@@ -86,7 +91,9 @@ class Dispatcher:
         self.meters = meters or Meters(hub.clock)
         self._queue = WorkQueue[WorkloadKey](hub.clock)
         self.workloads = Workloads(hub, options.kinds)
-        self.following = Following(hub, self.workloads, self._on_kind)
+        found = options.lookups or Lookups(hub)
+        found.on_change = self._on_lookup
+        self.following = Following(hub, self.workloads, self._on_kind, found)
         self.workloads.listen(self._on_workload)
         decoded = Decoded()
         self._admitting = Admitting(hub.clock, self._queue.add, decoded)
@@ -218,6 +225,16 @@ class Dispatcher:
             for key, _ in link.connection.mirrors if link.connection else ():
                 if key.kind == kind:
                     self._queue.add(key)
+
+    def _on_lookup(self, changed: Collection[Place]) -> None:
+        """Weigh anew, and wake, the workloads that refer to what is another now."""
+        for key, item in lookups.referring(self.workloads, changed):
+            placed = self.workloads.placed(key.kind, item)
+            worker = placed.shards[0].worker if placed else None
+            kind = self.workloads.adapters[key.kind]
+            self._admitting.reweigh(key, item, worker, kind)
+            if self._is_acting:
+                self._queue.add(key)
 
     def _on_queue(self, change: Change[QueueHead]) -> None:
         if self._is_acting and is_news(change):

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 from jobferry import log
 from jobferry.clock import Seconds
+from jobferry.dispatch.lookups import Lookups
+from jobferry.dispatch.presence import Presence, is_custom
 from jobferry.dispatch.rivals import Rivals
 from jobferry.dispatch.workloads import Workloads
 from jobferry.errors import Error
 from jobferry.kinds.adapter import MULTIKUEUE, Adapter
 from jobferry.kube import errors, optional
 from jobferry.kube.client import Client
-from jobferry.kube.definitions import SERVED_WITHIN, Definitions
 from jobferry.kube.informer import Freshness, Informer
 from jobferry.runtime import supervise
 from jobferry.runtime.backoff import Backoff, Failures
 from jobferry.runtime.reconcile import DONE, Again, Loop, Outcome
 from jobferry.runtime.workqueue import WorkQueue
-from jobferry.workers import cluster
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from jobferry.dispatch.heads import WorkloadHead
 
 BACKOFF = Backoff(first=0.5, cap=30.0)
-
-LOOK_AGAIN_AFTER: Seconds = 1.0
-"""Discovery cannot be watched: it tells of a kind a moment after its CRD is established."""
 
 NOT_THERE = "its CRD is not on the hub"
 
@@ -43,10 +40,14 @@ class Following:
     """
 
     def __init__(
-        self, hub: Client, workloads: Workloads, on_whole: Callable[[str], None]
+        self,
+        hub: Client,
+        workloads: Workloads,
+        on_whole: Callable[[str], None],
+        lookups: Lookups | None = None,
     ) -> None:
-        self._hub = hub
         self._clock = hub.clock
+        self._lookups = lookups or Lookups(hub)
         self._workloads = workloads
         self._on_whole = on_whole
         self._kinds: Mapping[str, Adapter] = workloads.adapters
@@ -54,11 +55,8 @@ class Following:
         self.objections: dict[str, str] = {}
         """Of each kind that is not followed, why."""
 
-        self._definitions = Definitions(hub, self._note_definition, self._warn)
+        self._presence = Presence(hub, self._note_definition, self._warn)
         self._rivals = Rivals(hub, self._note_rivals)
-        self._changed: dict[str, Seconds] = {}
-        """By kind: when its definition last changed."""
-
         self._told: set[str] = set()
         self._running: dict[str, supervise.Child] = {}
         self._unsettled = set(self._kinds)
@@ -79,8 +77,10 @@ class Following:
         """Follow until cancelled."""
         async with supervise.tasks("kinds of the hub", clock=self._clock) as self._tasks:
             if any(map(_is_custom, self._kinds.values())):
-                self._tasks.start("definitions", self._definitions.run)
-                await self._definitions.settled.wait()
+                self._tasks.start("definitions", self._presence.definitions.run)
+                await self._presence.definitions.settled.wait()
+            if any(each.looks_up for each in self._kinds.values()):
+                self._tasks.start("lookups", partial(self._lookups.run, self._presence))
             if any(map(_borrows, self._kinds.values())):
                 self._tasks.start("rivals", self._rivals.run)
             for kind in self._kinds:
@@ -91,9 +91,9 @@ class Following:
 
     def _note_definition(self, name: str) -> None:
         if (kind := self._names.get(name)) is not None:
-            self._changed[kind] = self._clock.monotonic()
             self._queue.add(kind)
         self._rivals.note_definition(name)
+        self._lookups.note_definition(name)
 
     def _note_rivals(self) -> None:
         for name, kind in self._kinds.items():
@@ -114,7 +114,7 @@ class Following:
         if objection is None:
             self._start(kind)
         else:
-            await self._stop(kind, are_gone=self._is_undefined(adapter))
+            await self._stop(kind, are_gone=self._presence.is_undefined(adapter.resource))
             self._settle(kind)
         self._tell(kind, objection)
         after = self._look_again(adapter, objection)
@@ -122,39 +122,28 @@ class Following:
 
     async def _objection(self, adapter: Adapter) -> str | None:
         """Say why a kind is not to be followed; None: it is."""
-        if not _is_custom(adapter):
-            return None
-        if self._is_undefined(adapter) or not await cluster.served(
-            self._hub, [adapter.resource]
-        ):
+        if not await self._presence.has(adapter.resource):
             return NOT_THERE
         return self._rivals.objection if _borrows(adapter) else None
 
-    def _is_undefined(self, adapter: Adapter) -> bool:
-        """Tell whether it is certain that there is no such kind, and so no object of it."""
-        knows = _is_custom(adapter) and self._definitions.knows
-        return knows and not self._definitions.has(adapter.resource)
-
     def _look_again(self, adapter: Adapter, objection: str | None) -> Seconds | None:
         """Return when something may be otherwise that nobody tells of."""
-        if objection != NOT_THERE:
-            return None
-        if not self._definitions.knows:
-            return optional.ASK_AGAIN_AFTER
-        since = self._clock.monotonic() - self._changed.get(adapter.name, -SERVED_WITHIN)
-        is_new = self._definitions.has(adapter.resource) and since < SERVED_WITHIN
-        return LOOK_AGAIN_AFTER if is_new else None
+        is_absent = objection == NOT_THERE
+        return self._presence.look_again(adapter.resource) if is_absent else None
 
     def _start(self, kind: str) -> None:
         if kind in self._running:
             return
         assert self._tasks is not None  # noqa: S101 (the loop runs inside the block that sets it)
         is_custom = _is_custom(self._kinds[kind])
+        self._lookups.want(kind, self._kinds[kind].looks_up)
         informer = self._workloads.follow(kind, heeds_refusal=is_custom)
         informer.listen_to_link(partial(self._note_link, kind))
         self._running[kind] = self._tasks.start(kind, partial(self._follow, kind, informer))
 
     async def _follow(self, kind: str, informer: "Informer[WorkloadHead]") -> None:
+        # What they refer to comes first: else they would seem to need nothing of it.
+        await self._lookups.settled(self._kinds[kind].looks_up)
         async with supervise.tasks(kind, clock=self._clock) as tasks:
             refuse = partial(self._note_refusal, kind)
             # Only one that heeds a refusal ends of itself.
@@ -169,6 +158,7 @@ class Following:
         if running is not None:
             await running.stop()
             self._workloads.drop(kind, are_gone=are_gone)
+            self._lookups.release(kind)
 
     def _note_link(self, kind: str, link: Freshness) -> None:
         if isinstance(link.trouble, errors.ApiError) and _is_custom(self._kinds[kind]):
@@ -201,8 +191,7 @@ class Following:
 
 
 def _is_custom(kind: Adapter) -> bool:
-    """Tell whether a kind is there only where somebody has installed it."""
-    return "." in kind.resource.group
+    return is_custom(kind.resource)
 
 
 def _borrows(kind: Adapter) -> bool:

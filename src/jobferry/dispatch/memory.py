@@ -23,6 +23,9 @@ class _Entry:
     buried: str = ""
     """The UID of the workload, if we were told that it was deleted."""
 
+    lacking: tuple[str, str] = ("", "")
+    """The attempt for which people were told what its worker lacks, and what they were told."""
+
     vain: Obj | None = None
     """The last write of its status, if it changed nothing."""
 
@@ -81,6 +84,13 @@ class Memory:
         new = [notice for notice in notices if notice not in entry.told]
         entry.told = frozenset(notices)
         return new
+
+    def note_lack(self, key: WorkloadKey, attempt: str, why: str) -> bool:
+        """Take note of what the worker of an attempt lacks; tell whether people do not know that yet."""
+        entry = self._entries.setdefault(key, _Entry())
+        is_news = entry.lacking != (attempt, why)
+        entry.lacking = attempt, why
+        return is_news
 
     def note_vain(self, key: WorkloadKey, patch: Obj) -> None:
         """Take note of a write of a workload's status that changed nothing."""

@@ -8,7 +8,7 @@ from jobferry.clock import Seconds
 from jobferry.core import records
 from jobferry.core.decide import decide
 from jobferry.core.key import WorkloadKey
-from jobferry.core.marks import Marks
+from jobferry.core.marks import ATTEMPT, Marks
 from jobferry.core.steps import (
     CreateMirror,
     DeleteMirror,
@@ -24,7 +24,7 @@ from jobferry.core.steps import (
     WriteStatus,
 )
 from jobferry.core.view import View
-from jobferry.dispatch import expiry
+from jobferry.dispatch import expiry, lacks
 from jobferry.dispatch.act import (
     Actor,
     Deposed,
@@ -130,7 +130,8 @@ class Reconciler:
             case WriteStatus():
                 await self._write_status(kind, known, _there(view.hub), step)
             case CreateMirror():
-                await self._create(kind, known.key, view, step)
+                if not await self._look_first(kind, known, view, step):
+                    await self._create(kind, known.key, view, step)
             case EditMirror():
                 await self._edit(kind, step)
             case DeleteMirror():
@@ -188,6 +189,24 @@ class Reconciler:
         ask = self._views.memory.refused.ask
         new = [each.worker for each in step.placement.shards if each.worker == view.reserved]
         return all(ask(key, worker) for worker in new)
+
+    async def _look_first(
+        self, kind: Adapter, known: Known, view: View, step: CreateMirror
+    ) -> bool:
+        """Look on its worker for what a workload refers to, and tell what is missing there.
+
+        That may take time: if so, the next step says what is to be done now. It is sent there, whatever is missing.
+        """
+        hub, meta = _there(view.hub), step.obj["metadata"]
+        if step.worker in known.looked or not (named := kind.references(hub)):
+            return False
+        known.looked.add(step.worker)
+        missing = await self._actor.look(step.worker, meta["namespace"], named)
+        if missing:
+            why = lacks.text(step.worker, meta["namespace"], missing)
+            if self._views.memory.note_lack(known.key, meta["labels"][ATTEMPT], why):
+                self._record(hub, "Warning", lacks.REASON, why)
+        return True
 
     async def _create(
         self, kind: Adapter, key: WorkloadKey, view: View, step: CreateMirror

@@ -5,7 +5,7 @@ from difflib import get_close_matches
 
 from jobferry.errors import BadInput
 from jobferry.kinds import declared, registry
-from jobferry.kinds.adapter import MULTIKUEUE, Adapter, Context
+from jobferry.kinds.adapter import MULTIKUEUE, Adapter, Context, Lookup, nothing
 from jobferry.kinds.job.delegated import DelegatedJob
 from jobferry.kube.resources import JOBS
 from jobferry.settings import Settings
@@ -13,18 +13,21 @@ from jobferry.settings import Settings
 HINT = "`jobferry kinds` lists those that it knows."
 
 
-def known(settings: Settings) -> dict[str, Adapter]:
-    """Return all kinds that a dispatcher knows, Jobs first, by their names; raises `BadInput`."""
+def known(settings: Settings, lookup: Lookup = nothing) -> dict[str, Adapter]:
+    """Return all kinds that a dispatcher knows, Jobs first, by their names; raises `BadInput`.
+
+    `lookup` finds what their workloads refer to on the hub.
+    """
     borrowed = frozenset({MULTIKUEUE} if settings.claim_multikueue else ())
-    context = Context(frozenset(settings.managed_by), borrowed)
+    context = Context(frozenset(settings.managed_by), borrowed, lookup)
     rows = declared.rows(list(settings.custom_kinds))
     jobs: Adapter = DelegatedJob(context)
     return {jobs.name: jobs, **registry.make(context, rows)}
 
 
-def switched_on(settings: Settings) -> list[Adapter]:
+def switched_on(settings: Settings, lookup: Lookup = nothing) -> list[Adapter]:
     """Return the kinds that a dispatcher brings to workers, where they are; raises `BadInput`."""
-    every = known(settings)
+    every = known(settings, lookup)
     if settings.kinds:
         return find(settings.kinds, every)
     return [each for each in every.values() if is_on_by_default(each)]

@@ -36,6 +36,9 @@ class Known:
     seen: set[str] = field(default_factory=set)
     """Workers whose mirror was read live."""
 
+    looked: set[str] = field(default_factory=set)
+    """Workers on which was looked for what it refers to."""
+
     gone: str = ""
     """The UID that the cache still had when the API server said that there is no such workload."""
 

@@ -107,6 +107,11 @@ class Adapter(Kind, Protocol):
         """Name what a worker must have so that a workload can run there, each once, in order."""
         ...
 
+    @property
+    def looks_up(self) -> tuple[Resource, ...]:
+        """What its workloads refer to on the hub that tells what they need: `Context.lookup` is asked for no other."""
+        ...
+
     def unknown_demand(self, hub: Obj) -> str | None:
         """Say why the demand of a workload cannot be known in full, if it cannot: what is missing counts nothing."""
         ...

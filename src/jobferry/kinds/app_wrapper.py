@@ -15,6 +15,7 @@ from jobferry.kinds.references import Reference
 from jobferry.kinds.table import CONDITIONS, PodSet, Says
 from jobferry.objects import Obj
 from jobferry.objects.demand import pods_of_job
+from jobferry.objects.resource import Resource
 
 DEPLOYED = Says("ResourcesDeployed")
 """While that is so, a failed one is still being cleaned up."""
@@ -85,7 +86,16 @@ class AppWrapper(CustomKind):
             kind = _kind(inner) if isinstance(inner, dict) else ""
             if self._pods(component) is None and kind not in WITHOUT_PODS:
                 return f"spec.components[{number_}], a {kind or 'nothing'}, declares no podSets"
+            its = self.wrapped.get(kind) if not items(component, ("podSets",)) else None
+            if its and (why := _missing_pods(its, inner)):
+                return f"spec.components[{number_}], a {kind}: {why}"
         return None
+
+    @property
+    def looks_up(self) -> tuple[Resource, ...]:
+        """What any kind that may be wrapped looks up."""
+        every = (each for kind in self.wrapped.values() for each in kind.looks_up)
+        return tuple(dict.fromkeys(every))
 
     def needed(self, hub: Obj) -> Iterator[Reference]:
         """Yield what the wrapped objects refer to, but for what is wrapped beside them."""
@@ -151,6 +161,12 @@ def _components(hub: Obj) -> Iterator[Obj]:
             yield {**component, "template": {**inner, "metadata": there}}
         else:
             yield component
+
+
+def _missing_pods(kind: CustomKind, inner: Any) -> str | None:
+    with suppress(*NONSENSE):
+        return kind.missing_pods(inner)
+    return None
 
 
 def _readable(found: Iterator[Reference]) -> Iterator[Reference]:

@@ -123,6 +123,11 @@ class CustomKind:
         if self.row.priority:
             yield references.priority_class(word(hub, self.row.priority))
 
+    @property
+    def looks_up(self) -> tuple[Resource, ...]:
+        """What its workloads refer to on the hub that tells what they need."""
+        return self.row.looks_up
+
     def refusal(self, hub: Obj) -> str | None:
         """Say why a workload cannot be delegated to any worker, if it cannot."""
         try:

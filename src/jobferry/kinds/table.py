@@ -85,6 +85,9 @@ class Row:
     priority: Path = ()
     """The name of a PriorityClass that counts more than those in the pod templates."""
 
+    looks_up: tuple[Resource, ...] = ()
+    """What its workloads refer to that has pods of theirs."""
+
     # What travels
 
     strips: tuple[Path, ...] = ()

@@ -9,6 +9,7 @@ from jobferry.kinds.custom import CustomKind
 from jobferry.kinds.paths import found, path, word
 from jobferry.kinds.pods import Pods
 from jobferry.kinds.references import Reference
+from jobferry.kinds.referred import PIPELINE, TASK
 from jobferry.kinds.table import Row, Says
 from jobferry.kinds.tekton_tasks import Pipeline
 from jobferry.objects import Obj
@@ -22,6 +23,7 @@ PIPELINE_RUN = Row(
     resource=Resource(tekton_tasks.GROUP, "v1", "pipelineruns", "PipelineRun"),
     own_controller="tekton.dev/pipeline",
     forwards=(STATUS,),
+    looks_up=(PIPELINE, TASK),
     suspend=None,
     success=Says("Succeeded"),
     failure=Says("Succeeded", "False"),
@@ -33,6 +35,7 @@ TASK_RUN = replace(
     PIPELINE_RUN,
     resource=Resource(tekton_tasks.GROUP, "v1", "taskruns", "TaskRun"),
     forwards=(STATUS, path("spec.statusMessage")),
+    looks_up=(TASK,),
     ready=(path("status.steps.*.running"), path("status.steps.*.terminated")),
     required={"podName": ""},
 )

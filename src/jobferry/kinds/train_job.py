@@ -10,6 +10,7 @@ from jobferry.kinds.custom import CustomKind
 from jobferry.kinds.paths import every, found, items, number, path, word
 from jobferry.kinds.pods import Pods
 from jobferry.kinds.references import Reference
+from jobferry.kinds.referred import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME
 from jobferry.kinds.table import Row
 from jobferry.objects import Obj, merge_keys, strategic_patch
 from jobferry.objects.patch_errors import BadPatch
@@ -40,6 +41,7 @@ TRAIN_JOB = Row(
     f" there as well, those of {MULTIKUEUE} too.",
     strips=(path("spec.runtimePatches.*.time"),),
     forwards_stopped=(PATCHES,),
+    looks_up=(TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME),
     started=(),
     ended=(),
     ready=tuple(path(f"status.jobsStatus.*.{each}") for each in _COUNTS),

@@ -84,10 +84,7 @@ class Scope:
 
     def accept(self, *, many: bool) -> str:
         """Return the form in which the objects are wanted."""
-        if not self.is_metadata:
-            return "application/json"
-        form = "PartialObjectMetadataList" if many else "PartialObjectMetadata"
-        return f"application/json;as={form};g=meta.k8s.io;v=v1"
+        return _form(is_metadata=self.is_metadata, many=many)
 
     def query(self) -> dict[str, str]:
         """Return the selectors as query parameters."""
@@ -121,9 +118,11 @@ def get(
     namespace: str | None = None,
     *,
     subresource: str | None = None,
+    is_metadata: bool = False,
 ) -> Call:
-    """Read one object."""
-    return Call("GET", path(resource, name, namespace, subresource))
+    """Read one object; `is_metadata`: nothing but its metadata is sent to us."""
+    form = _form(is_metadata=is_metadata, many=False)
+    return Call("GET", path(resource, name, namespace, subresource), accept=form)
 
 
 def list_(
@@ -273,6 +272,13 @@ def raw(absolute_path: str, *, accept: str = "application/json") -> Call:
     if not re.fullmatch(r"/[!-~]*", absolute_path):
         raise BadInput(f"{absolute_path!r} is not a path in a URL")
     return Call("GET", absolute_path, accept=accept)
+
+
+def _form(*, is_metadata: bool, many: bool) -> str:
+    if not is_metadata:
+        return "application/json"
+    form = "PartialObjectMetadataList" if many else "PartialObjectMetadata"
+    return f"application/json;as={form};g=meta.k8s.io;v=v1"
 
 
 def _segment(text: str, what: str) -> str:

@@ -129,7 +129,9 @@ class Settings:
         " A Queue may say otherwise for its workloads.",
     )
     requests_in_flight: int = setting(
-        8, readers.NUMBER, "How many requests one cluster is sent at a time, watches apart."
+        8,
+        readers.NUMBER,
+        "How many requests one cluster is sent at a time, watches apart, and up to four by which is looked for what workloads refer to.",
     )
     passes: int = setting(64, readers.NUMBER, "How many workloads are worked on at a time.")
     placed_events: str = setting(

@@ -82,7 +82,13 @@ class Caretaker:
         if not is_going:
             await self._guard(item)
         held_by = self._hold(item, link, seen) if is_going else None
-        facts = Facts(state=link.state, lost_since=seen.lost_since, twin=twin, held_by=held_by)
+        facts = Facts(
+            state=link.state,
+            lost_since=seen.lost_since,
+            twin=twin,
+            held_by=held_by,
+            closed=link.looking.closed,
+        )
         later = await self._say(item, link, facts)
         if is_going:
             if held_by is None:

@@ -30,6 +30,7 @@ from jobferry.workers.badge import Badge
 from jobferry.workers.cluster import UNKNOWN, Cluster
 from jobferry.workers.copies import Copies
 from jobferry.workers.definitions import Lookout
+from jobferry.workers.looking import Looking
 from jobferry.workers.mirrors import MirrorHead
 from jobferry.workers.resource import Spec
 
@@ -112,6 +113,7 @@ class Link:
         self._common = common
         self._clock = common.hub.clock
         self.hearing = Hearing(self._clock)
+        self.looking = Looking(self._clock, partial(common.on_state, name))
         self._missed_since = missed_since
         self._is_refused = False
         self._news = asyncio.Event()

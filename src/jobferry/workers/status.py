@@ -1,5 +1,6 @@
 """The status of a Worker: what the dispatcher has found out, in the words that people read."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -10,7 +11,11 @@ from jobferry.objects.times import timestamp
 from jobferry.workers import cluster
 from jobferry.workers.cluster import UNKNOWN, Cluster
 from jobferry.workers.link import State
+from jobferry.workers.looking import Door
 from jobferry.workers.resource import WorkerHead
+
+REFERENCES = "ReferencesVisible"
+"""The condition that says whether we may look for what workloads refer to."""
 
 CONFIRM_EVERY: Seconds = 5.0
 """How often it is noted of a lost worker that it is still missed: what was not noted does not count."""
@@ -30,6 +35,9 @@ class Facts:
     held_by: str | None
     """What it waits for before it can go, if it is being removed."""
 
+    closed: Sequence[Door] | None = None
+    """Where we may not look for what workloads refer to; None: nothing was looked for yet."""
+
 
 def standing(status: Obj, head: WorkerHead, facts: Facts, now: datetime) -> Obj:
     """Return what to say about how it stands with a worker."""
@@ -39,6 +47,7 @@ def standing(status: Obj, head: WorkerHead, facts: Facts, now: datetime) -> Obj:
         _condition("Connected", state.is_up, state.reason, state.message),
         _condition("Ready", ready[0] == "Ready", *ready),
         _duplicate(facts.twin),
+        *_visibility(facts.closed),
     ):
         condition["observedGeneration"] = head.metadata.generation
         listed = conditions.set(listed, condition, now)
@@ -93,6 +102,23 @@ def _duplicate(twin: str | None) -> Obj:
         return _condition("DuplicateCluster", False, "Allowed", message)
     message = f"It is the same cluster as Worker {twin}, and not both say sharedCluster."
     return _condition("DuplicateCluster", True, "SameCluster", message)
+
+
+def _visibility(closed: Sequence[Door] | None) -> list[Obj]:
+    """Say whether we may look for what workloads refer to; nothing, as long as none refers to anything."""
+    if closed is None:
+        return []
+    if not closed:
+        message = "What workloads refer to is looked for before they are sent there."
+        return [_condition(REFERENCES, True, "Allowed", message)]
+    kinds = ",".join(dict.fromkeys(door.resource.kind for door in closed))
+    spaces = ",".join(dict.fromkeys(door.namespace for door in closed if door.namespace))
+    message = (
+        f"We may not look there for {kinds}{f' in {spaces}' if spaces else ''}: whether it has what workloads refer to"
+        f" is not known. `jobferry manifests worker --references {kinds}"
+        f"{f' --namespaces {spaces}' if spaces else ''}` has the rights."
+    )
+    return [_condition(REFERENCES, False, "Forbidden", message)]
 
 
 def _identity(found: Cluster) -> Obj:

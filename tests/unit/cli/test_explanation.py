@@ -219,3 +219,12 @@ def test_it_is_shown_to_people_and_to_programs() -> None:
     assert "east     yes, first   -\n" in why.text(found)
     assert why.data(found)["workers"][0] == {"worker": "east", "fits": True, "reason": ""}
     assert why.data(found)["line"] == {"place": 1, "length": 1}
+
+
+def test_what_the_worker_of_a_job_lacks_is_repeated() -> None:
+    said = "Worker east lacks what it refers to: ConfigMap a. Create it there."
+    told = [event("ReferencesMissing", said, age=50)]
+
+    assert said in explained(placed(job(), "east"), events=told).says
+    assert said not in explained(placed(job(), "west"), events=told).says
+    assert said not in explained(job(), events=told).says

@@ -45,3 +45,42 @@ def test_namespaces_that_make_no_sense_are_refused(
     assert main(["manifests", *arguments]) == 2
 
     assert problem in capsys.readouterr().err
+
+
+def test_the_rights_to_look_for_what_workloads_refer_to_can_be_had(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["manifests", "worker", "--references", "most"]) == 0
+    most = capsys.readouterr().out
+    assert main(["manifests", "worker", "--references", "Secret"]) == 0
+    secret = capsys.readouterr().out
+
+    assert "configmaps" in most
+    assert "secrets" not in most
+    assert "resources: [secrets]" in secret
+    assert "pipelines" not in most
+
+
+def test_what_kinds_refer_to_goes_with_them(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["manifests", "hub", "--kinds", "PipelineRun"]) == 0
+    hub = capsys.readouterr().out
+    assert main(["manifests", "worker", "--kinds", "PipelineRun", "--references", "most"]) == 0
+    worker = capsys.readouterr().out
+
+    assert "resources: [pipelines, tasks]\n    verbs: [list, watch]" in hub
+    assert "resources: [pipelines, tasks, stepactions]\n    verbs: [get]" in worker
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["hub", "--references", "all"], "--references is for worker"),
+        (["worker", "--references", "Boat"], "there is no kind 'Boat'"),
+    ],
+)
+def test_references_that_make_no_sense_are_refused(
+    arguments: list[str], problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["manifests", *arguments]) == 2
+
+    assert problem in capsys.readouterr().err

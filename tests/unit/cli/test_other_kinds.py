@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from jobferry.cli import explanation, kinds, other_kinds, tables
+from jobferry.cli import explanation, kinds, other_kinds, picture, tables
 from jobferry.cli.kinds import Standing
 from jobferry.cli.picture import Objects, Picture
 from jobferry.cli.workload_facts import Workload
@@ -13,6 +13,7 @@ from jobferry.core.placement import Placement, Shard
 from jobferry.core.placement_object import Content
 from jobferry.dispatch import switches
 from jobferry.errors import BadInput
+from jobferry.kinds.references import Reference
 from jobferry.objects import Obj, merge_patch
 from jobferry.settings import DEFAULTS, Settings
 from tests.unit.cli.hub_objects import NOW, at, client, event, worker
@@ -115,6 +116,23 @@ def test_what_others_of_the_kind_take_is_counted() -> None:
     assert [each.reason for each in found.opinions] == [
         "it takes at most 1 workloads, and has them"
     ]
+
+
+def test_what_is_referred_to_on_the_hub_is_found_among_the_objects_there() -> None:
+    runtime: Obj = {"metadata": {"name": "torch"}, "spec": {"a": 1}}
+    pipeline: Obj = {"metadata": {"name": "build", "namespace": "ml"}, "spec": {"b": 2}}
+    objects = Objects(
+        jobs=[],
+        workers=[],
+        queues=[],
+        referred={("t", "Runtime"): [runtime], ("tekton.dev", "Pipeline"): [pipeline]},
+    )
+    find = picture.lookup(objects)
+
+    assert find("ml", Reference("t", "Runtime", "torch", is_namespaced=False)) == runtime
+    assert find("ml", Reference("tekton.dev", "Pipeline", "build")) == pipeline
+    assert find("vision", Reference("tekton.dev", "Pipeline", "build")) is None
+    assert find("ml", Reference("tekton.dev", "Task", "build")) is None
 
 
 # Kinds

@@ -5,6 +5,7 @@ import pytest
 from jobferry.cli import enrolment, known_hub, preflight
 from jobferry.cli.preflight import FAILED, OK, UNKNOWN, WARNING, Finding, Hub
 from jobferry.cli.rights import Right
+from jobferry.kinds.referred import SECRET
 from jobferry.kube import kubeconfig
 from jobferry.kube.access import Server
 from jobferry.objects.resource import Resource
@@ -98,6 +99,29 @@ def test_an_account_gets_rights_on_the_kinds_that_were_asked_for() -> None:
     )
 
     assert more - usual == {"jobferry-worker-kinds", "jobferry-worker-definitions"}
+
+
+def test_what_we_may_not_look_for_is_unknown_and_no_more() -> None:
+    wanted = [Resource("", "v1", "configmaps", "ConfigMap"), SECRET]
+
+    (found,) = preflight.references(wanted, [Right("get", "", "secrets")])
+    (fine,) = preflight.references(wanted, [])
+
+    assert (found.verdict, fine.verdict) == (UNKNOWN, OK)
+    assert "`jobferry manifests worker --references Secret` has the rights" in found.says
+    assert preflight.references([], []) == []
+
+
+def test_an_account_may_look_for_what_was_asked_for() -> None:
+    usual, more = (
+        {
+            each["metadata"]["name"]
+            for each in enrolment.account(creates_namespaces=False, referred=found)
+        }
+        for found in ([], [SECRET])
+    )
+
+    assert more - usual == {"jobferry-worker-references"}
 
 
 def test_namespaces_that_are_missing_are_a_warning() -> None:

@@ -252,3 +252,29 @@ async def test_another_priority_changes_the_turn(account: Account) -> None:
 
     assert account.of.reserved(key("young")) == "east"
     assert account.of.reserved(key("old")) is None
+
+
+async def test_what_a_placed_workload_needs_is_worked_out_anew_when_that_is_asked_for() -> None:
+    account = Account()
+    account.has("east", "4")
+    account.hears(item("east", cpu="4"))
+    account.wants(job("b", cpu="2"))
+    await settle()
+    assert account.of.reserved(key("b")) is None
+
+    # As if it had become less by what it refers to: its generation is the same.
+    account.hears(item("east", cpu="1"))
+    await settle()
+    assert account.of.reserved(key("b")) is None
+    account.of.reweigh(key("a"), item("east", cpu="1"), "east", JOB)
+    await settle()
+
+    assert account.of.reserved(key("b")) == "east"
+
+
+def test_one_that_waits_is_not_weighed_before_it_says_what_it_wishes() -> None:
+    account = Account()
+
+    account.of.reweigh(key("a"), item(), None, JOB)
+
+    assert not account.of.waits(key("a"))

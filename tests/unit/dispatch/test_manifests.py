@@ -169,3 +169,48 @@ def test_whoever_may_see_a_namespace_sees_its_placements_and_writes_none() -> No
             "verbs": ["get", "list", "watch"],
         }
     ]
+
+
+# What workloads refer to
+
+REFERRED = [
+    Resource("", "v1", "configmaps", "ConfigMap"),
+    Resource("scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", namespaced=False),
+]
+
+
+def test_nobody_may_look_for_what_workloads_refer_to_unless_it_is_asked_for() -> None:
+    for name in ("hub", "worker"):
+        for rule in rules(name):
+            assert not {"configmaps", "serviceaccounts"} & {*rule["resources"]}
+    assert not any("secrets" in rule["resources"] for rule in rules("worker"))
+
+
+def test_a_worker_lets_us_look_for_what_was_chosen() -> None:
+    added = rights("worker", referred=REFERRED)
+
+    assert added == {
+        ("jobferry-worker-references", "configmaps.", "get"),
+        ("jobferry-worker-references", "priorityclasses.scheduling.k8s.io", "get"),
+    }
+
+
+def test_in_some_namespaces_alone_it_lets_us_look_there_and_at_what_is_in_none() -> None:
+    found = {
+        (each["metadata"].get("namespace"), resource)
+        for each in manifests.objects("worker", ["ml", "vision"], referred=REFERRED)
+        if each["metadata"]["name"] == "jobferry-worker-references"
+        for rule in each.get("rules", ())
+        for resource in rule["resources"]
+    }
+
+    assert found == {(None, "priorityclasses"), ("ml", "configmaps"), ("vision", "configmaps")}
+
+
+def test_a_hub_lets_us_follow_what_tells_what_workloads_need() -> None:
+    pipelines = Resource("tekton.dev", "v1", "pipelines", "Pipeline")
+
+    added = rights("hub", kinds=[JOB_SETS], referred=[pipelines])
+
+    verbs = {verb for _, right, verb in added if right == "pipelines.tekton.dev"}
+    assert verbs == {"list", "watch"}

@@ -31,6 +31,13 @@ def test_a_refusal_lasts_for_a_while(memory: Memory, clock: ManualClock) -> None
     assert memory.refusals(JOB) == {}
 
 
+def test_people_hear_once_for_an_attempt_of_what_its_worker_lacks(memory: Memory) -> None:
+    assert memory.note_lack(JOB, "1", "east lacks a")
+    assert not memory.note_lack(JOB, "1", "east lacks a")
+    assert memory.note_lack(JOB, "1", "east lacks a and b")
+    assert memory.note_lack(JOB, "2", "east lacks a and b")
+
+
 def test_people_hear_of_a_refusal_once(memory: Memory, clock: ManualClock) -> None:
     assert memory.refuse(JOB, "east", "quota")
     assert memory.refuse(JOB, "west", "quota")

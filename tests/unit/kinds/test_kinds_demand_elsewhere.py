@@ -207,3 +207,38 @@ def test_a_run_may_say_what_its_tasks_and_steps_need() -> None:
         {"pipelineTaskName": "compile", "computeResources": {"requests": {"cpu": "9"}}}
     ]
     assert needs(PIPELINE_RUN, run)["cpu"] == "9"
+
+
+# Wrapped
+
+
+def wrapped(*templates: Obj) -> Obj:
+    hub = example("AppWrapper.workload.codeflare.dev")
+    hub["spec"]["components"] = [{"template": each} for each in templates]
+    return hub
+
+
+def test_what_is_wrapped_finds_what_it_refers_to_where_the_wrapper_is() -> None:
+    looked_for = []
+
+    def lookup(namespace: str, reference: Reference) -> Obj | None:
+        looked_for.append((namespace, reference.name))
+        return runtime([job("node", "1", "trainer")])
+
+    adapters = registry.make(Context(CONTEXT.claims, CONTEXT.borrowed, lookup))
+    wrapper = adapters["AppWrapper.workload.codeflare.dev"]
+    inner = example(TRAIN_JOB)
+    del inner["metadata"]
+
+    assert needs(wrapper.name, wrapped(inner), wrapper)["cpu"] == "8"
+    assert {*looked_for} == {("team", "torch-distributed")}
+    assert wrapper.unknown_demand(wrapped(inner)) is None
+
+
+def test_a_wrapper_says_that_it_does_not_know_what_is_wrapped_needs() -> None:
+    wrapper = ADAPTERS["AppWrapper.workload.codeflare.dev"]
+
+    said = wrapper.unknown_demand(wrapped(example(TRAIN_JOB)))
+
+    assert said is not None
+    assert said.startswith("spec.components[0], a TrainJob.trainer.kubeflow.org: its Cluster")

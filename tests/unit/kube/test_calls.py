@@ -29,6 +29,14 @@ TABLE: dict[str, tuple[Call, Call]] = {
         calls.get(JOBS, "j", "ml", subresource="status"),
         Call("GET", "/apis/batch/v1/namespaces/ml/jobs/j/status"),
     ),
+    "get, no more than metadata": (
+        calls.get(CONFIG_MAPS, "m", "ml", is_metadata=True),
+        Call(
+            "GET",
+            "/api/v1/namespaces/ml/configmaps/m",
+            accept="application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+        ),
+    ),
     "list": (
         calls.list_(Scope(resource=JOBS)),
         Call("GET", "/apis/batch/v1/jobs", {"limit": "500"}, is_about_many=True),

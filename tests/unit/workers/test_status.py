@@ -5,12 +5,14 @@ from typing import Any
 import pytest
 
 from jobferry.core import times
+from jobferry.kinds import referred
 from jobferry.objects import Obj, conditions
 from jobferry.objects.times import timestamp
 from jobferry.workers import status
 from jobferry.workers.cluster import UNKNOWN, Cluster
 from jobferry.workers.link import State
-from jobferry.workers.status import Facts
+from jobferry.workers.looking import Door
+from jobferry.workers.status import REFERENCES, Facts
 from tests.unit.workers.heads import leaving, worker
 
 NOW = datetime(2026, 1, 2, 12, tzinfo=UTC)
@@ -68,6 +70,29 @@ def test_a_worker_that_is_being_removed_says_what_it_waits_for() -> None:
 
     message = "It is being removed: waits until its mirrors are gone."
     assert told(found, "Ready") == ("False", "Removing", message)
+
+
+def test_nothing_is_said_of_references_until_some_were_looked_for() -> None:
+    assert conditions.find(said(FINE)["conditions"], REFERENCES) is None
+
+
+def test_a_worker_says_whether_we_may_look_for_what_workloads_refer_to() -> None:
+    secrets, maps = (Door(referred.RESOURCES["", kind], "") for kind in ("Secret", "ConfigMap"))
+
+    assert told(said(replace(FINE, closed=())), REFERENCES)[:2] == ("True", "Allowed")
+    holds, reason, message = told(said(replace(FINE, closed=(secrets, maps))), REFERENCES)
+
+    assert (holds, reason) == ("False", "Forbidden")
+    assert "`jobferry manifests worker --references Secret,ConfigMap` has the rights" in message
+
+
+def test_it_names_the_namespaces_if_it_is_in_some_alone() -> None:
+    doors = [Door(referred.SECRET, namespace) for namespace in ("ml", "vision")]
+
+    _, _, message = told(said(replace(FINE, closed=doors)), REFERENCES)
+
+    assert "look there for Secret in ml,vision:" in message
+    assert "--references Secret --namespaces ml,vision`" in message
 
 
 def test_of_several_dispatchers_the_most_patient_says_since_when_it_is_lost() -> None:

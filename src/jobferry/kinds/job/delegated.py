@@ -6,6 +6,7 @@ from jobferry.kinds.adapter import Context, Path
 from jobferry.kinds.job.adapter import JobKind
 from jobferry.kinds.references import Reference
 from jobferry.objects import Obj
+from jobferry.objects.resource import Resource
 
 
 class DelegatedJob(JobKind):
@@ -17,6 +18,7 @@ class DelegatedJob(JobKind):
     caution = ""
     end_members: tuple[Path, ...] = (("status", "conditions"),)
     owes_ttl = False
+    looks_up: tuple[Resource, ...] = ()
 
     def __init__(self, context: Context) -> None:
         self.claims = context.claims
