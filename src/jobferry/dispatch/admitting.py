@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 from jobferry.clock import Clock, Seconds, Timer
 from jobferry.core import view, wishes
-from jobferry.core.admission import Admission
+from jobferry.core.gangs import Gangs
 from jobferry.core.key import WorkloadKey
+from jobferry.core.line import Held
 from jobferry.core.room import Amounts, Lack, amounts
 from jobferry.core.steps import Want
 from jobferry.core.view import View
@@ -37,7 +38,7 @@ class Admitting:
         self._clock = clock
         self._wake = wake
         self._decoded = decoded
-        self._admission = Admission[WorkloadKey]()
+        self._admission = Gangs[WorkloadKey]()
         self._needs: dict[WorkloadKey, _Need] = {}
         self._workers: dict[str, view.Worker] = {}
         self._is_acting = False
@@ -56,6 +57,10 @@ class Admitting:
         if not self._admission.is_weighed(key):
             return None
         return lambda: self._admission.lacks(key)
+
+    def held(self, key: WorkloadKey) -> Held | None:
+        """Say why a workload is not in line that waits for the others of its gang; None: it is not so."""
+        return self._admission.held(key)
 
     def waits(self, key: WorkloadKey) -> bool:
         """Tell whether a workload is in line, or has a place that it has not taken yet."""
@@ -83,6 +88,7 @@ class Admitting:
         kind: Adapter,
     ) -> None:
         """Take note that a workload came, went, was placed, changed or ended; `worker` is where it was placed."""
+        self._note_gang(key, item)
         if item is None or worker is None or item.head.is_over:
             if self._needs.pop(key, None) is not None:
                 self._admission.remove(key)
@@ -94,6 +100,15 @@ class Admitting:
             need = _Need(generation, worker, amounts(kind.demand(self._decoded(item))))
             self._needs[key] = need
             self._admission.place(key, worker, need.demand)
+            self._pass_soon()
+
+    def _note_gang(self, key: WorkloadKey, item: Item[WorkloadHead] | None) -> None:
+        """Take note of those that a workload goes with, which are the same for ever of most: none."""
+        gang = None if item is None else item.head.gang
+        if item is None or gang is None or item.head.metadata.deletion_timestamp is not None:
+            self._admission.note(key, None)
+        else:
+            self._admission.note(key, gang, is_done=item.head.has_ended)
             self._pass_soon()
 
     def note_worker(self, name: str, seen: view.Worker | None) -> None:

@@ -139,6 +139,7 @@ class Views:
             priority_note=priority.note,
             reserved=self.admitting.reserved(key),
             lacks=self.admitting.lacks(key),
+            held=self.admitting.held(key),
             seen=known.seen,
             refusals=self.memory.refusals(key),
             buried=self.memory.buried(key),

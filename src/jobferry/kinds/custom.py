@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from jobferry.clock import Seconds
-from jobferry.core.kind import Earned, Report, Stillness
+from jobferry.core.kind import Earned, Gang, Report, Stillness
 from jobferry.core.marks import Marks
 from jobferry.kinds import dropped, forwarding, pods, references, statuses
 from jobferry.kinds.adapter import Context
@@ -119,6 +119,10 @@ class CustomKind:
         yield from pods.needed(self.pods(hub))
         if self.row.priority:
             yield references.priority_class(word(hub, self.row.priority))
+
+    def gang(self, hub: Obj) -> Gang | None:
+        """Return nothing: it goes alone."""
+        return None
 
     def refusal(self, hub: Obj) -> str | None:
         """Say why a workload cannot be delegated to any worker, if it cannot."""

@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from jobferry.core import records, wishes
-from jobferry.core.admission import Admission
 from jobferry.core.bounds import NO_BOUNDS, Bounds
 from jobferry.core.decide import decide
+from jobferry.core.gangs import Gangs
 from jobferry.core.kind import Kind
 from jobferry.core.placement import Placement, Shard
 from jobferry.core.room import Lack, amounts
@@ -136,7 +136,7 @@ class World:
     def weigh(self, wants: Want) -> None:
         """Let it line up alone."""
         assert self.hub is not None
-        admission = Admission[Any]()
+        admission = Gangs[Any]()
         for worker in self.workers:
             wishes.note(admission, worker)
             used = [amounts(self.used[worker.name])] if worker.name in self.used else []
