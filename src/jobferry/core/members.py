@@ -70,19 +70,25 @@ class Members(Generic[W]):
 
     def _incomplete(self, size: int, ready: int) -> Held | None:
         """Say what is missing of a gang of which nothing is placed yet, if something is."""
-        if len(self) < size:
+        missing, idle = size - len(self), len(self.sizes) - ready
+        if missing:
             return Held(
                 f"it waits until all {size} pods of its group {self.name} are there",
-                f"it waits for {size - len(self)} more pods of its group {self.name}"
+                f"it waits for {missing} more {_pods(missing)} of its group {self.name}"
                 f" ({len(self)} of {size} are there)",
             )
-        if ready < len(self.sizes):
+        if idle:
+            are = "is" if idle == 1 else "are"
             return Held(
                 f"it waits until all pods of its group {self.name} can go",
-                f"it waits for {len(self.sizes) - ready} pods of its group {self.name}"
-                " that are there, but cannot go yet",
+                f"it waits for {idle} {_pods(idle)} of its group {self.name}"
+                f" that {are} there, but cannot go yet",
             )
         return None
+
+
+def _pods(number: int) -> str:
+    return "pod" if number == 1 else "pods"
 
 
 def combined(wishes: Collection[Wish[W]], anchors: Collection[str]) -> Wish[W]:
