@@ -144,7 +144,9 @@ def _remove(view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj, wh
         leaves = replace(placed, shards=(replace(shard, leaving=why),))
         note = records.note(view, kind, hub, leaves)
         return note or Rest(f"runs on {shard.worker}", notices=(place.TOO_LARGE,))
-    return DeleteMirror(shard.worker, mirror, _told(why, shard.worker), waits=True)
+    # As it was seen to run: one that has ended meanwhile has nothing left to do elsewhere.
+    told = _told(why, shard.worker)
+    return DeleteMirror(shard.worker, mirror, told, only_as_seen=True, waits=True)
 
 
 def _time_to_count(view: View, kind: Kind, worker: str, mirror: Obj) -> Seconds:
