@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from jobferry.core.placement_object import RESOURCE as PLACEMENTS
+from jobferry.kube.calls import Scope
 from tests.system.fleet import DISPATCHER
-from tests.system.jobs import NORTH_FIRST, SOON, complete, job, ready
+from tests.system.jobs import NORTH_FIRST, SOON, complete, is_there, job, ready
 from tests.system.kinds import Trial
 from tests.system.lab import Lab
 from tests.system.pods import (
@@ -23,6 +25,7 @@ from tests.system.pods import (
 )
 from tests.system.replicas import Replicas
 from tests.system.terminal import Terminal
+from tests.system.world import until_one
 from tests.workloads.examples import POD_GROUP
 
 pytestmark = [pytest.mark.fleet, pytest.mark.timeout(120)]
@@ -204,6 +207,8 @@ async def test_a_dispatcher_that_ends_between_two_placements_leaves_them_togethe
         await stage.worker("south")
         await submit(pods)
         await way.hangs.wait()
+        records = Scope(resource=PLACEMENTS, namespace=stage.world.namespace)
+        await until_one(stage.world.hub, records, is_there)
         assert len(await recorded(stage)) == 1
 
     async with stage.dispatcher(kinds=KINDS):

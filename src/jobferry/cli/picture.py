@@ -270,7 +270,7 @@ def state(worker: Obj) -> State:
 def _served(status: Obj) -> dict[str, None] | None:
     """Return the kinds that are in sight on a worker, as far as the dispatcher said."""
     listed = status.get("kinds")
-    return None if listed is None else {each.rpartition("/")[0]: None for each in listed}
+    return None if listed is None else dict.fromkeys(map(cluster.kind_of, listed))
 
 
 def _silence(status: Obj, reason: str) -> datetime | None:

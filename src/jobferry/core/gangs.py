@@ -52,15 +52,19 @@ class Gangs(Generic[W]):
                 self._cancel(name, worker)
         self._line.close(worker)
 
-    def note(self, workload: W, gang: Gang | None, *, is_done: bool = False) -> None:
-        """Take note which gang a workload is of; None: of none, or it counts no more, as it failed or is gone."""
+    def note(self, workload: W, gang: Gang | None, *, is_done: bool = False) -> bool:
+        """Take note which gang a workload is of, and tell whether there is one, or was.
+
+        None: it is of none, or counts no more, as it failed or is gone.
+        """
         name = self._of.get(workload)
         if gang is None and name is None:
-            return  # as of most
+            return False  # as of most
         if name is not None and (gang is None or gang[:2] != name):
             self._part(workload, name)
         if gang is not None:
             self._join(workload, gang, is_done)
+        return True
 
     def place(self, workload: W, worker: str, demand: Amounts) -> None:
         """Take note where a workload is placed, by the word of the hub, and what it needs there."""
@@ -195,8 +199,10 @@ class Gangs(Generic[W]):
         found = dict.fromkeys(wish.terms.workers, apart)
         if workload in members.lined_up:
             demand = dict(total(members.wishes[each].terms.demand for each in members.lined_up))
+            size = len(members.lined_up)
             for worker, lack in self._line.lacks(members.lined_up[0]).items():
-                found[worker] = lack._replace(together=demand.get(lack.resource, 0))
+                needed = demand.get(lack.resource, 0)
+                found[worker] = lack._replace(together=needed, size=size)
         return found
 
     def held(self, workload: W) -> Held | None:

@@ -18,6 +18,9 @@ class Lack(NamedTuple):
     together: int = 0
     """Of how much of that resource, in billionths, too little is left: what a gang needs. 0: it is asked for one."""
 
+    size: int = 1
+    """For how many workloads it was asked."""
+
     where: str = ""
     """Of one that cannot be apart from its gang: where that is, if it is somewhere."""
 

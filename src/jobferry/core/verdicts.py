@@ -99,7 +99,8 @@ def _shortage(view: View, kind: Kind, worker: Worker, lack: Lack) -> str:
             others = f"the others of its group are on {lack.where}"
             return others if lack.where else "not all pods of its group may go there"
         case "load":
-            return f"it takes at most {worker.max_load} workloads, and has them"
+            has = "no room for all of its group" if lack.size > 1 else "them"
+            return f"it takes at most {worker.max_load} workloads, and has {has}"
         case "amount":
             needed = (kind.demand(view.hub) if view.hub else {}).get(lack.resource)
             if lack.together:

@@ -106,9 +106,10 @@ class Admitting:
         """Take note of those that a workload goes with, which are the same for ever of most: none."""
         gang = None if item is None else item.head.gang
         if item is None or gang is None or item.head.metadata.deletion_timestamp is not None:
-            self._admission.note(key, None)
+            is_ganged = self._admission.note(key, None)
         else:
-            self._admission.note(key, gang, is_done=item.head.has_ended)
+            is_ganged = self._admission.note(key, gang, is_done=item.head.has_ended)
+        if is_ganged:
             self._pass_soon()
 
     def note_worker(self, name: str, seen: view.Worker | None) -> None:

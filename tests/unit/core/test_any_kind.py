@@ -178,6 +178,34 @@ class TestLeaving:
         world.keep(step)
         assert world.settle() == Rest("runs on west")
 
+    def test_that_it_ends_because_it_is_deleted_is_not_its_end(self) -> None:
+        world = running(workers=DRAINED)
+        note = world.next()
+        assert isinstance(note, Store)
+        world.keep(note)
+        delete = world.next()
+        assert isinstance(delete, DeleteMirror)
+        assert delete.only_as_seen  # as it ran
+        world.mirrors["east"]["status"] = {"phase": "Broken", "turns": 2}
+        world.let_go()
+
+        step = world.next()
+
+        assert isinstance(step, Rest)
+        assert step.why == "leaves east: waits until it is gone"
+
+    def test_that_it_ended_before_it_was_deleted_is(self) -> None:
+        world = running(workers=DRAINED)
+        note = world.next()
+        assert isinstance(note, Store)
+        world.keep(note)
+        world.mirrors["east"]["status"] = {"phase": "Done", "turns": 3}
+
+        step = world.next()
+
+        assert isinstance(step, WriteStatus)
+        assert step.end == "Done"
+
     def test_its_next_place_is_kept_for_it_meanwhile(self) -> None:
         world = running(workers=DRAINED)
         step = world.next()

@@ -55,14 +55,14 @@ def test_none_goes_where_there_is_room_for_some_and_others_pass() -> None:
 
     assert admitted(account) == [("other", "a")]
     assert where(account) == [None] * 3
-    assert account.lacks("p2")["b"] == Lack("amount", "cpu", 3 * CPU)
+    assert account.lacks("p2")["b"] == Lack("amount", "cpu", 3 * CPU, 3)
 
 
 def test_a_worker_counts_every_one_of_them_against_the_most_it_takes() -> None:
     account = gangs(*three(workers=("a",)))
     account.open("a", max_load=2)
     assert admitted(account) == []
-    assert account.lacks("p1") == {"a": Lack("load")}
+    assert account.lacks("p1") == {"a": Lack("load", size=3)}
 
     account.open("a", max_load=3)
     assert len(admitted(account)) == 3

@@ -10,6 +10,7 @@ from jobferry.core.bounds import NO_BOUNDS, Bounds
 from jobferry.core.decide import decide
 from jobferry.core.gangs import Gangs
 from jobferry.core.kind import Kind
+from jobferry.core.line import Held
 from jobferry.core.placement import Placement, Shard
 from jobferry.core.room import Lack, amounts
 from jobferry.core.steps import (
@@ -92,6 +93,7 @@ class World:
     bounds: Bounds = NO_BOUNDS
     reserved: str | None = None
     lacks: dict[str, Lack] | None = None
+    held: Held | None = None
     untold: Placement | None = None
     priority_note: str = ""
     kind: Kind = JOB
@@ -110,6 +112,7 @@ class World:
             workers={worker.name: worker for worker in self.workers},
             reserved=self.reserved,
             lacks=None if self.lacks is None else lambda: self.lacks or {},
+            held=self.held,
             policy=Policy(workers=names, **self.policy),
             origin="hub-uid",
             dispatcher="jobferry.io/dispatcher",
