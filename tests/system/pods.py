@@ -102,11 +102,12 @@ def runs(obj: Obj) -> bool:
 
 
 class FewRecords:
-    """The way of a dispatcher that hangs for ever once it has recorded so many placements."""
+    """The way of a dispatcher that hangs for ever once it has recorded so many placements, of that attempt."""
 
-    def __init__(self, reach: Reach, number: int) -> None:
+    def __init__(self, reach: Reach, number: int, *, attempt: int = 1) -> None:
         self._reach = reach
         self.left = number
+        self.said = f'"attempt":{attempt}'.encode()
         self.hangs = asyncio.Event()
 
     def __call__(self, server: Server, clock: Clock) -> Transport:
@@ -120,7 +121,7 @@ class _Hanging:
 
     async def send(self, request: Request, *, within: Seconds) -> Answer:
         path, records = request.target.partition("?")[0], self._records
-        if request.method == "POST" and path.endswith("/placements"):
+        if "/placements" in path and records.said in request.body:
             records.left -= 1
         if records.left < 0 and request.method != "GET" and "/leases/" not in path:
             records.hangs.set()

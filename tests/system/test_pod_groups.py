@@ -215,6 +215,23 @@ async def test_a_dispatcher_that_ends_between_two_placements_leaves_them_togethe
         assert len(await where(pods)) == 1
 
 
+async def test_a_dispatcher_that_ends_while_they_move_leaves_them_together(stage: Lab) -> None:
+    await stage.add_workers()
+    queue = await stage.world.queue("north-first", **NORTH_FIRST)
+    pods = group(stage, queue=queue)
+    way = FewRecords(stage.fleet.reach, 1, attempt=2)
+    async with stage.standby(kinds=KINDS, reach=way):
+        await submit(pods)
+        assert await where(pods) == {"north"}
+        await stage.edit_worker("north", drain="MoveAway")
+        await way.hangs.wait()
+
+    async with stage.dispatcher(kinds=KINDS):
+        assert await where(pods, attempt=2) == {"south"}
+        for each in pods:
+            await each.gone_from("north")
+
+
 @pytest.mark.fleet("processes")
 async def test_a_dispatcher_that_is_killed_between_placements_leaves_them_together(
     stage: Lab, tmp_path: Path

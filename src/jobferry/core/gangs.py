@@ -6,7 +6,7 @@ admitted, each has a reservation of its own on the same worker; from then on the
 
 Nothing of a gang goes before all of it is there. Once some of it is placed, that is where the others go, and no worker
 else; how many there should be is not asked any more, since some may have ended, or been deleted, meanwhile. If
-all that is placed is to leave, they line up again, for a place in common.
+all that is placed is to leave, they line up again, for a place in common; once some have left for it, all have to.
 """
 
 from collections.abc import Iterable, Mapping
@@ -216,6 +216,13 @@ class Gangs(Generic[W]):
         is_nowhere = line.worker(workload) is None and line.reservation(workload) is None
         return members.held if is_nowhere else None
 
+    def follows(self, workload: W) -> bool:
+        """Tell whether a workload has to leave its worker, whatever happens there: some of its gang have gone ahead."""
+        members, worker = self._members(workload), self._line.reservation(workload)
+        if members is None or worker is None or self._line.worker(workload) is None:
+            return False
+        return self._is_begun(members, worker)
+
     def turn(self, workload: W) -> tuple[int, int] | None:
         """Return which of its queue a workload is that waits, and of how many; the first is 1. A gang counts as one."""
         members = self._members(workload)
@@ -325,13 +332,15 @@ class Gangs(Generic[W]):
     def _give_up(self, name: Name, workload: W, worker: str) -> None:
         """Take back what is reserved for one; and for all, unless some are there already."""
         self._line.withdraw(workload)
-        members = self._gangs[name]
-        is_begun = any(
+        if not self._is_begun(self._gangs[name], worker):
+            self._cancel(name, worker)
+
+    def _is_begun(self, members: Members[W], worker: str) -> bool:
+        """Tell whether some of a gang are on a worker, and stay there."""
+        return any(
             self._line.worker(each) == worker and each not in members.wishes
             for each in members.sizes
         )
-        if not is_begun:
-            self._cancel(name, worker)
 
     def _cancel(self, name: Name, worker: str) -> None:
         members = self._gangs[name]

@@ -46,9 +46,14 @@ class Members(Generic[W]):
     def going(self, stand: Stand[W]) -> list[W]:
         """Name those that can go now, if there is a worker with room for them."""
         new = stand.new if self.held is None else []
+        leaving = stand.leaving
         if stand.anchors:
-            return new  # who is to leave waits until all are
-        return [*stand.leaving, *new]
+            # Who is to leave waits until all are; but where some have gone, the others can follow.
+            leaving = [each for each in leaving if self._may_follow(each, stand.anchors)]
+        return [*leaving, *new]
+
+    def _may_follow(self, workload: W, anchors: frozenset[str]) -> bool:
+        return not anchors.isdisjoint(self.wishes[workload].terms.workers)
 
     def objection(self, stand: Stand[W]) -> Held | None:
         """Say why those that have no place cannot line up, if they cannot."""

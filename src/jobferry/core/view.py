@@ -152,6 +152,9 @@ class View:
     held: Held | None = None
     """Why its gang cannot go, if it waits for that."""
 
+    follows: bool = False
+    """Whether it has to leave for where it has room, because some of its gang have."""
+
     seen: Set[str] = frozenset()
     """Workers whose mirror was read from their API servers in this very pass."""
 

@@ -62,6 +62,10 @@ class Admitting:
         """Say why a workload is not in line that waits for the others of its gang; None: it is not so."""
         return self._admission.held(key)
 
+    def follows(self, key: WorkloadKey) -> bool:
+        """Tell whether a workload has to leave its worker because some of its gang have."""
+        return self._admission.follows(key)
+
     def waits(self, key: WorkloadKey) -> bool:
         """Tell whether a workload is in line, or has a place that it has not taken yet."""
         return self._admission.has(key)

@@ -140,6 +140,7 @@ class Views:
             reserved=self.admitting.reserved(key),
             lacks=self.admitting.lacks(key),
             held=self.admitting.held(key),
+            follows=self.admitting.follows(key),
             seen=known.seen,
             refusals=self.memory.refusals(key),
             buried=self.memory.buried(key),

@@ -101,6 +101,17 @@ def test_nor_on_the_word_of_a_cache() -> None:
     assert world.next() == ReadHub()
 
 
+def test_a_drain_that_is_called_off_does_not_let_one_stay_whose_gang_has_gone() -> None:
+    world = running(workers=DRAINED)
+    step = world.next()
+    assert isinstance(step, Store)
+    world.keep(step)
+    world.workers = [up("east"), up("west")]
+    world.follows = True
+
+    assert isinstance(world.next(), DeleteMirror)
+
+
 def test_a_drain_that_is_called_off_lets_it_stay() -> None:
     world = running(workers=DRAINED)
     step = world.next()

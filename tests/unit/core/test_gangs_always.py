@@ -79,7 +79,6 @@ class Model:
         members = CREWS[gang]
         if before:
             assert before == {worker}
-            assert not any(each in self.placed for each in went)
         elif any(each in self.placed for each in members):
             assert went == {each for each in members if each in self.wishes}
         else:
@@ -130,6 +129,9 @@ class Model:
         self.account.withdraw(name)
 
     def withdraw(self, name: str, size: int, worker: str) -> None:
+        """Let one wait no more, or stay; unless others have gone ahead."""
+        if self.account.follows(name):
+            return
         self.give_up(name)
         self.account.withdraw(name)
 
@@ -200,7 +202,11 @@ def _finds_no_room(model: Model, name: str) -> None:
         assert model.account.held(name) is not None
         return
     if anchors:
-        together = [each for each in together if each not in model.placed]
+        together = [
+            each
+            for each in together
+            if each not in model.placed or anchors & {*model.wishes[each].terms.workers}
+        ]
     able = set.intersection(
         *({*model.wishes[each].terms.workers} for each in together), {*WORKERS}
     )

@@ -211,6 +211,28 @@ def test_one_that_is_new_goes_with_those_that_leave() -> None:
     assert sorted(admitted(account)) == [("p1", "b"), ("p2", "b"), ("p4", "b")]
 
 
+def test_those_that_a_crash_left_behind_follow_the_ones_that_have_left() -> None:
+    account = placed(a=3, b=3)
+    account.place("p1", "b", ONE)
+    for each in three(workers=("b",))[1:]:
+        account.want(each)
+
+    assert sorted(admitted(account)) == [("p2", "b"), ("p3", "b")]
+
+
+def test_once_some_have_left_all_have_to() -> None:
+    account = placed(a=3, b=3)
+    for each in three(workers=("b",)):
+        account.want(each)
+    account.admit(NOW)
+    assert not any(account.follows(f"p{n}") for n in (1, 2, 3))
+
+    account.place("p1", "b", ONE)
+
+    assert [account.follows(f"p{n}") for n in (1, 2, 3)] == [False, True, True]
+    assert not account.follows("another")
+
+
 def test_those_that_come_later_follow_the_ones_that_left_first() -> None:
     account = placed(a=3, b=3)
     for each in three(workers=("b",)):

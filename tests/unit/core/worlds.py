@@ -94,6 +94,7 @@ class World:
     reserved: str | None = None
     lacks: dict[str, Lack] | None = None
     held: Held | None = None
+    follows: bool = False
     untold: Placement | None = None
     priority_note: str = ""
     kind: Kind = JOB
@@ -113,6 +114,7 @@ class World:
             reserved=self.reserved,
             lacks=None if self.lacks is None else lambda: self.lacks or {},
             held=self.held,
+            follows=self.follows,
             policy=Policy(workers=names, **self.policy),
             origin="hub-uid",
             dispatcher="jobferry.io/dispatcher",
