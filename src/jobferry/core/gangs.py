@@ -146,6 +146,9 @@ class Gangs(Generic[W]):
     def gather(self) -> list[W]:
         """Have those line up, for a pass, that can go together; return who is to be told that it does not."""
         changed, self._changed = self._changed, {}
+        for name in changed:
+            self._reconsider(name)
+        self._changed.clear()
         return [each for name in changed for each in self._line_up(self._gangs[name])]
 
     def are_mates(self, one: W, other: W) -> bool:
@@ -218,10 +221,13 @@ class Gangs(Generic[W]):
 
     def follows(self, workload: W) -> bool:
         """Tell whether a workload has to leave its worker, whatever happens there: some of its gang have gone ahead."""
-        members, worker = self._members(workload), self._line.reservation(workload)
-        if members is None or worker is None or self._line.worker(workload) is None:
+        members, here = self._members(workload), self._line.worker(workload)
+        if members is None or here is None or workload not in members.wishes:
             return False
-        return self._is_begun(members, worker)
+        there = {
+            self._line.worker(each) for each in members.sizes if each not in members.wishes
+        }
+        return not there <= {here, None}
 
     def turn(self, workload: W) -> tuple[int, int] | None:
         """Return which of its queue a workload is that waits, and of how many; the first is 1. A gang counts as one."""
@@ -328,6 +334,15 @@ class Gangs(Generic[W]):
             return [made]
         going, members.lined_up = members.lined_up, ()
         return self._line.split(made.workload, [members.wishes[each] for each in going])
+
+    def _reconsider(self, name: Name) -> None:
+        """Take back what is reserved for some of a gang that could not line up any more, and is placed nowhere."""
+        members = self._gangs[name]
+        for worker in {self._line.reservation(each) for each in members.wishes} - {None}:
+            is_new = all(self._line.worker(each) is None for each in members.sizes)
+            new = [*members.wishes]
+            if worker and is_new and members.objection(Stand(new, [], frozenset())):
+                self._cancel(name, worker)
 
     def _give_up(self, name: Name, workload: W, worker: str) -> None:
         """Take back what is reserved for one; and for all, unless some are there already."""

@@ -153,7 +153,7 @@ class View:
     """Why its gang cannot go, if it waits for that."""
 
     follows: bool = False
-    """Whether it has to leave for where it has room, because some of its gang have."""
+    """Whether it was to leave its worker, and has to, because some of its gang have left."""
 
     seen: Set[str] = frozenset()
     """Workers whose mirror was read from their API servers in this very pass."""

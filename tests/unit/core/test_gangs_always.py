@@ -57,6 +57,8 @@ class Model:
         return [name for name in self.wishes if name not in self.reserved]
 
     def admit(self, now: float) -> None:
+        for gang in CREWS:
+            self.reconsider(gang)
         before = {gang: self.staying(gang) for gang in CREWS}
         waiting, made = self.waiting(), self.account.admit(now).admitted
         for each in made:
@@ -70,6 +72,14 @@ class Model:
         went = {each.workload for each in made}
         for gang, members in CREWS.items():
             self.check_gang(gang, before[gang], went & {*members})
+
+    def reconsider(self, gang: str) -> None:
+        """Forget the reservations of a gang of which nothing is placed, and some do not want to go."""
+        members = CREWS[gang]
+        is_new = not any(each in self.placed for each in members)
+        if is_new and not all(each in self.wishes for each in members):
+            for each in members:
+                self.reserved.pop(each, None)
 
     def check_gang(self, gang: str, before: set[str], went: set[str]) -> None:
         """All that wait go, or none; to one worker, which is where others are."""

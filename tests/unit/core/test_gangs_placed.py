@@ -45,6 +45,21 @@ def test_one_that_is_deleted_after_another_was_placed_takes_none_along() -> None
     assert where(account) == [None, None, "a"]
 
 
+def test_the_rest_has_no_place_any_more_once_all_that_were_placed_are_deleted() -> None:
+    account = gangs(*three(), a=3)
+    account.admit(NOW)
+    account.place("p1", "a", ONE)
+    account.withdraw("p2")
+    assert where(account) == [None, None, "a"]
+
+    account.remove("p1")
+    account.note("p1", None)
+
+    assert admitted(account) == []
+    assert where(account) == [None] * 3
+    assert "2 of 3" in held(account, "p3")
+
+
 def test_one_that_is_held_by_another_gate_meanwhile_takes_the_reservations_back() -> None:
     account = gangs(*three(), a=3)
     account.admit(NOW)
