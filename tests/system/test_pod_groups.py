@@ -226,7 +226,7 @@ async def test_a_dispatcher_that_ends_while_they_move_leaves_them_together(stage
         await stage.edit_worker("north", drain="MoveAway")
         await way.hangs.wait()
 
-    async with stage.dispatcher(kinds=KINDS):
+    async with stage.standby(kinds=KINDS):  # north is not Ready any more
         assert await where(pods, attempt=2) == {"south"}
         for each in pods:
             await each.gone_from("north")

@@ -129,6 +129,16 @@ class Model:
             self.placed[name] = where, cpu
             self.account.place(name, where, (("cpu", cpu * CPU),))
 
+    def rally(self, name: str, size: int, worker: str) -> None:
+        """Let all of a gang wait, or leave."""
+        for each in self.mates(name):
+            self.want(each, size, worker)
+
+    def settle(self, name: str, size: int, worker: str) -> None:
+        """Place all of a gang that have a reservation."""
+        for each in self.mates(name):
+            self.place(each, size, worker)
+
     def end(self, name: str, size: int, worker: str) -> None:
         """Have one deleted, wherever it is."""
         self.known.discard(name)
@@ -173,14 +183,17 @@ def cpus(wanted: Wish[Any]) -> int:
     return wanted.terms.demand[0][1] // CPU
 
 
+ACTIONS = ("rally", "rally", "settle", "want", "place", "end", "close", "open", "withdraw")
+
 moves = st.lists(
     st.tuples(
-        st.sampled_from([*["want"] * 4, *["place"] * 3, "end", "close", "open", "withdraw"]),
+        st.sampled_from(ACTIONS),
         st.sampled_from(NAMES),
         st.integers(1, 3),
         st.sampled_from(WORKERS),
     ),
-    max_size=80,
+    min_size=8,
+    max_size=40,
 )
 
 
