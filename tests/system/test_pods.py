@@ -78,6 +78,20 @@ async def test_a_pod_of_a_lost_worker_moves_and_what_comes_back_is_deleted(stage
     await found.on("south", runs)
 
 
+async def test_a_pod_that_is_deleted_on_its_worker_has_failed(stage: Lab) -> None:
+    """As one has that is killed on any cluster: whoever stops it there says so before it is gone."""
+    found = pod(stage, "a")
+    await found.submit()
+    (worker,) = await where([found])
+
+    client = stage.world.workers[worker]
+    await client.delete(found.adapter.resource, found.name, stage.world.namespace)
+
+    await found.until(found.ended("Failed"))
+    await found.gone_from(worker)
+    assert await found.where() == worker
+
+
 async def test_a_pod_waits_until_all_other_gates_are_gone(stage: Lab) -> None:
     found = pod(stage, "a", gates=(MANAGER, OTHER_GATE))
     await found.submit()
