@@ -11,7 +11,7 @@ from statistics import median
 from time import process_time
 from typing import Any
 
-from jobferry.core.admission import Admission
+from jobferry.core.gangs import Gangs
 from jobferry.core.line import Place, Terms, Wish
 from jobferry.core.room import Room
 
@@ -71,8 +71,8 @@ def _bare_checks(wishes: list[Wish[Any]], names: tuple[str, ...]) -> float:
     return _timed(lambda: [room.fits(each.terms.demand) for each in wishes for room in rooms])
 
 
-def _line_up(wishes: list[Wish[Any]], names: tuple[str, ...], *, cpus: int) -> Admission[Any]:
-    admission = Admission[Any]()
+def _line_up(wishes: list[Wish[Any]], names: tuple[str, ...], *, cpus: int) -> Gangs[Any]:
+    admission = Gangs[Any]()
     for each in wishes:
         admission.want(each)
     for name in names:

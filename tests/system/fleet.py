@@ -8,6 +8,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, suppress
+from dataclasses import replace
 from secrets import token_hex
 from typing import Any, Protocol, Self
 
@@ -28,6 +29,7 @@ from jobferry.runtime import supervise
 from jobferry.settings import Settings
 from jobferry.testing import assets
 from jobferry.testing.fake_kubelet import fake_kubelet
+from jobferry.testing.pods import Run, by_annotations
 from jobferry.workers.resource import WORKERS
 from tests.system.jobs import holds
 from tests.system.world import named, until_one
@@ -36,6 +38,9 @@ SYSTEM = "jobferry-system"
 DISPATCHER = f"system:serviceaccount:{SYSTEM}:jobferry-dispatcher"
 WORKER = f"system:serviceaccount:{SYSTEM}:jobferry-worker"
 """Whom the manifests give just the rights they need."""
+
+MIRROR_SECONDS = "example.com/run-seconds"
+"""The annotation that says how long a Pod runs that is a workload."""
 
 ADMIN = "admin"
 _DEFAULT = assets.LOCALKUBE if assets.missing() else assets.CURRENT
@@ -199,7 +204,7 @@ class Fleet(ABC):
         async with AsyncExitStack() as stack:
             for name in NAMES:
                 client = await stack.enter_async_context(self.client(name))
-                await stack.enter_async_context(fake_kubelet(client, bind=True))
+                await stack.enter_async_context(fake_kubelet(client, bind=True, play=play))
             admin = await stack.enter_async_context(self.client("hub"))
             hub = await stack.enter_async_context(self.client("hub", DISPATCHER))
             tasks = await stack.enter_async_context(supervise.tasks("fleet", clock=hub.clock))
@@ -208,6 +213,13 @@ class Fleet(ABC):
                 await until_one(admin, named(WORKERS, name), holds("Ready"))
             ready()
             await tasks.ended()
+
+
+def play(pod: Obj) -> Run:
+    """Let a pod say itself what it does; one that is a mirror says it in words that are not ours, which do not travel."""
+    said = (pod["metadata"].get("annotations") or {}).get(MIRROR_SECONDS)
+    run = by_annotations(pod)
+    return run if said is None else replace(run, seconds=float(said))
 
 
 async def prepare(client: Client) -> None:

@@ -14,9 +14,10 @@ TERMS = ("--lease-duration=1", "--lease-deadline=0.8", "--lease-retry=0.25")
 class Replicas:
     """Copies of one dispatcher; what they log stays in `folder`."""
 
-    def __init__(self, kubeconfig: str, folder: Path) -> None:
+    def __init__(self, kubeconfig: str, folder: Path, *options: str) -> None:
         self._kubeconfig = kubeconfig
         self._folder = folder
+        self._options = options
         self._guarded = folder / "guarded"
         self._alive: list[subprocess.Popen[bytes]] = []
         self._started = 0
@@ -51,7 +52,7 @@ class Replicas:
         run = [sys.executable, "-m", "jobferry", "run", f"--kubeconfig={self._guarded / 'hub'}"]
         with (self._folder / f"replica-{self._started}.log").open("xb") as log:
             process = subprocess.Popen(
-                [*run, *TERMS],
+                [*run, *TERMS, *self._options],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,

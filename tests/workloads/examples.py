@@ -25,7 +25,7 @@ _BLOCK = re.compile(r"^```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 def _blocks() -> Iterator[Obj]:
     for text in _BLOCK.findall(PAGE.read_text()):
-        yield yaml.safe_load(text)
+        yield from yaml.safe_load_all(text)
 
 
 def name_of(obj: Obj) -> str:
@@ -33,8 +33,17 @@ def name_of(obj: Obj) -> str:
     return f"{obj['kind']}.{obj['apiVersion'].rpartition('/')[0]}".rstrip(".")
 
 
-EXAMPLES: dict[str, Obj] = {name_of(each): each for each in _blocks() if "kind" in each}
-"""What the page tells people to paste, by kind."""
+EXAMPLES: dict[str, Obj] = {
+    name_of(each): each for each in reversed([*_blocks()]) if "kind" in each
+}
+"""What the page tells people to paste first, by kind."""
+
+POD_GROUP: list[Obj] = [
+    each
+    for each in _blocks()
+    if "jobferry.io/pod-group" in (each.get("metadata", {}).get("labels") or {})
+]
+"""The Pods of the page that go together."""
 
 DECLARED: list[Any] = next(each["customKinds"] for each in _blocks() if "customKinds" in each)
 """The table of declared kinds on the page."""

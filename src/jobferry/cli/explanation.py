@@ -106,6 +106,8 @@ def _said(seen: Workload, now: datetime) -> str:
 
 
 def _in_line(turn: Turn, policy: Policy) -> str:
+    if turn.held:
+        return f"{turn.held[0].upper()}{turn.held[1:]}."
     line = "line of its queue" if policy.queue else "default line"
     return f"In the {line} it is number {turn.place} of {turn.length}."
 

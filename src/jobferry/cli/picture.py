@@ -11,7 +11,7 @@ from datetime import datetime
 
 from jobferry.app import bounds
 from jobferry.core import times, verdicts, wishes
-from jobferry.core.admission import Admission
+from jobferry.core.gangs import Gangs
 from jobferry.core.key import WorkloadKey
 from jobferry.core.kind import Kind
 from jobferry.core.placement_object import RESOURCE as PLACEMENTS
@@ -70,6 +70,9 @@ class Turn:
     length: int
     worker: str | None
     """Where it would be placed now."""
+
+    held: str = ""
+    """Why it is not in line at all, if it waits for its gang."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,33 +206,46 @@ class Picture:
 
     def opinions(self, view: View, kind: Kind = JOB) -> list[Opinion]:
         """Ask of every worker whether it could take a workload, were it the only one that waits."""
-        account = self._account()
+        account = self._account(view, kind)
+        mates = [
+            each for each in self.waiting() if account.are_mates(each[0], _key(view, kind))
+        ]
+        self._line_up_all(account, mates)
         found = [_opinion(account, view, kind, name) for name in view.policy.workers]
         others = sorted({*self.workers} - {*view.policy.workers})
         return found + [Opinion(name, False, "its queue does not use it") for name in others]
 
     def turn(self, view: View, kind: Kind = JOB) -> Turn:
         """Return where in line a workload is, with all others that wait, and where it would be placed now."""
-        account = self._account()
-        for key, item in self.waiting():
+        account, mine = self._account(view, kind), _key(view, kind)
+        self._line_up_all(account, self.waiting())
+        _line_up(account, mine, view, kind)
+        account.gather()
+        place, length = account.turn(mine) or (0, 0)
+        held = account.held(mine)
+        account.admit(self._now.timestamp())
+        return Turn(place, length, account.reservation(mine), held.now if held else "")
+
+    def _line_up_all(self, account: Gangs[WorkloadKey], workloads: Iterable[Workload]) -> None:
+        for key, item in workloads:
             other = item.object()
             policy = self.policy(other)
             if isinstance(policy, Policy):
                 its = self._kinds[key.kind]
                 _line_up(account, key, self.view(other, policy, {}, kind=its), its)
-        mine = WorkloadKey(kind.name, view.namespace, view.name)
-        _line_up(account, mine, view, kind)
-        place, length = account.turn(mine) or (0, 0)
-        account.admit(self._now.timestamp())
-        return Turn(place, length, account.reservation(mine))
 
     def _demand(self, key: WorkloadKey) -> Demand:
         item = self._workloads.get(key)
         return self._kinds[key.kind].demand(item.object()) if item is not None else {}
 
-    def _account(self) -> Admission[WorkloadKey]:
-        """Return the account of room, with what is placed."""
-        account = Admission[WorkloadKey]()
+    def _account(self, view: View, kind: Kind) -> Gangs[WorkloadKey]:
+        """Return the account of room, with what is placed, and who goes with whom."""
+        account = Gangs[WorkloadKey]()
+        for key, item in self._workloads:
+            if (gang := item.head.gang) and item.head.metadata.deletion_timestamp is None:
+                account.note(key, gang, is_done=item.head.has_ended)
+        if view.hub is not None:
+            account.note(_key(view, kind), kind.gang(view.hub))
         for worker in self.workers.values():
             wishes.note(account, worker)
             for key in self._workloads.on(worker.name):
@@ -288,7 +304,7 @@ def state(worker: Obj) -> State:
 def _served(status: Obj) -> dict[str, None] | None:
     """Return the kinds that are in sight on a worker, as far as the dispatcher said."""
     listed = status.get("kinds")
-    return None if listed is None else {each.rpartition("/")[0]: None for each in listed}
+    return None if listed is None else dict.fromkeys(map(cluster.kind_of, listed))
 
 
 def _silence(status: Obj, reason: str) -> datetime | None:
@@ -299,18 +315,24 @@ def _silence(status: Obj, reason: str) -> datetime | None:
     return times.instant(str(ready["lastTransitionTime"]))
 
 
-def _opinion(account: Admission[WorkloadKey], view: View, kind: Kind, worker: str) -> Opinion:
-    mine = WorkloadKey(kind.name, view.namespace, view.name)
+def _key(view: View, kind: Kind) -> WorkloadKey:
+    return WorkloadKey(kind.name, view.namespace, view.name)
+
+
+def _opinion(account: Gangs[WorkloadKey], view: View, kind: Kind, worker: str) -> Opinion:
+    mine = _key(view, kind)
     if worker in verdicts.eligible(view, kind):
         _line_up(account, mine, view, kind, (worker,))
         account.admit(0.0)  # long ago: nothing is kept for anybody
     fits, lack = account.reservation(mine) == worker, account.lacks(mine).get(worker)
+    held = account.held(mine)
     account.withdraw(mine)
-    return Opinion(worker, fits, "" if fits else verdicts.verdict(view, kind, worker, lack))
+    why = held.now if held else verdicts.verdict(view, kind, worker, lack)
+    return Opinion(worker, fits, "" if fits else why)
 
 
 def _line_up(
-    account: Admission[WorkloadKey],
+    account: Gangs[WorkloadKey],
     key: WorkloadKey,
     view: View,
     kind: Kind,

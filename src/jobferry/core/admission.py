@@ -8,14 +8,14 @@ one worker kept for it from then on, so that it waits no longer than what runs t
 Quotas, shares and preemption are to be rules here.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from operator import attrgetter
 from typing import Generic, NamedTuple
 
 from jobferry.clock import Seconds
-from jobferry.core.line import Line, Place, Terms, W, Wish
+from jobferry.core.line import Line, Peers, Place, Terms, W, Wish
 from jobferry.core.room import Amounts, Lack, Room
 
 HOLD_AFTER: Seconds = 300.0
@@ -60,7 +60,7 @@ class Admission(Generic[W]):
         """Those who line up since the last pass."""
 
         self._lines: dict[str, Line] = {}
-        self._groups: dict[Terms, _Group[W]] = {}
+        self._peers: dict[Terms, Peers[W]] = {}
         self._hopeful: set[Terms] = set()
         """Those who may find room; for the others there was none, and none has come since."""
 
@@ -130,7 +130,7 @@ class Admission(Generic[W]):
         elif (wish := self._wishes.pop(workload, None)) is not None:
             self._fresh.discard(workload)
             self._lines[wish.terms.queue].leave(wish)
-            self._leave_group(wish)
+            self._leave_peers(wish)
 
     def clear(self) -> None:
         """Forget who wants what."""
@@ -146,15 +146,15 @@ class Admission(Generic[W]):
         first: list[tuple[Place, Terms]] = []
         while self._hopeful or first:
             for terms in self._hopeful:
-                heappush(first, (self._place(self._groups[terms].first()), terms))
+                heappush(first, (self._place(self._peers[terms].first()), terms))
             self._hopeful.clear()
             place, terms = heappop(first)
             while (room := self._choose(terms, place)) is not None:
-                group = self._groups[terms]
-                made.append(self._reserve(group.first(), room))
-                if not group:
+                peers = self._peers[terms]
+                made.append(self._reserve(peers.first(), room))
+                if not peers:
                     break
-                place = self._place(group.first())
+                place = self._place(peers.first())
                 if self._hopeful or (first and first[0][0] < place):
                     heappush(first, (place, terms))  # somebody comes before the next of them
                     break
@@ -199,7 +199,7 @@ class Admission(Generic[W]):
             return {}
         place = self._place(wish)
         return {
-            worker: self._lack(worker, wish.terms.demand, place)
+            worker: self._lack(worker, wish.terms, place)
             for worker in wish.terms.workers
             if worker in self._rooms
         }
@@ -212,6 +212,21 @@ class Admission(Generic[W]):
         line = self._lines[wish.terms.queue]
         return line.ahead(wish) + 1, len(line)
 
+    def worker(self, workload: W) -> str | None:
+        """Return where a workload is placed, by the word of the hub; None: nowhere."""
+        found = self._placed.get(workload)
+        return found[0] if found else None
+
+    # Going together
+
+    def split(self, workload: W, parts: Sequence[Wish[W]]) -> list[Reservation[W]]:
+        """Make of the reservation for several one for each; together they need what it was made for."""
+        worker = self._reserved.pop(workload)
+        del self._wishes[workload]
+        for part in parts:
+            self._wishes[part.workload], self._reserved[part.workload] = part, worker
+        return [Reservation(part.workload, worker) for part in parts]
+
     # Lining up
 
     def _line_up(self, wish: Wish[W]) -> None:
@@ -219,19 +234,19 @@ class Admission(Generic[W]):
         self._wishes[wish.workload] = wish
         self._fresh.add(wish.workload)
         self._lines.setdefault(terms.queue, Line()).join(wish)
-        group = self._groups.get(terms)
-        if group is None:
-            group = self._groups[terms] = _Group(terms)
-            group.rooms = [self._rooms[each] for each in terms.workers if each in self._rooms]
-        group.add(wish)
-        if group.first() is wish:
+        peers = self._peers.get(terms)
+        if peers is None:
+            peers = self._peers[terms] = Peers(terms)
+            peers.rooms = [self._rooms[each] for each in terms.workers if each in self._rooms]
+        peers.add(wish)
+        if peers.first() is wish:
             self._hopeful.add(terms)
 
-    def _leave_group(self, wish: Wish[W]) -> None:
-        group = self._groups[wish.terms]
-        group.discard(wish)
-        if not group:
-            del self._groups[wish.terms]
+    def _leave_peers(self, wish: Wish[W]) -> None:
+        peers = self._peers[wish.terms]
+        peers.discard(wish)
+        if not peers:
+            del self._peers[wish.terms]
             self._hopeful.discard(wish.terms)
         hold = self._holds.get(wish.terms.queue)
         if hold is not None and hold.wish is wish:
@@ -246,8 +261,8 @@ class Admission(Generic[W]):
     def _reserve(self, wish: Wish[W], room: Room) -> Reservation[W]:
         self._lines[wish.terms.queue].admit(wish)
         self._reserved[wish.workload] = room.worker
-        room.take(wish.terms.demand)
-        self._leave_group(wish)
+        room.take(wish.terms.demand, wish.terms.size)
+        self._leave_peers(wish)
         return Reservation(wish.workload, room.worker)
 
     def _cancel(self, workload: W) -> None:
@@ -261,31 +276,31 @@ class Admission(Generic[W]):
         self._wake(worker)
 
     def _choose(self, terms: Terms, place: Place) -> Room | None:
-        """Return where the first of a group goes, if there is room."""
-        group = self._groups.get(terms)
-        if group is None:
+        """Return where the first of those who are alike goes, if there is room."""
+        peers = self._peers.get(terms)
+        if peers is None:
             return None
         kept = self._kept_from(place) if self._holds else ()
-        while rooms := [each for each in group.rooms if each.worker not in kept]:
+        while rooms := [each for each in peers.rooms if each.worker not in kept]:
             best = _BEST.get(terms.placement, _first)(rooms)
-            if best.fits(terms.demand):
+            if best.fits(terms.demand, terms.size):
                 return best
-            group.rooms.remove(best)
+            peers.rooms.remove(best)
         return None
 
     def _wake(self, worker: str) -> None:
         """Let those hope again who may go to a worker that has more room than before."""
         room = self._rooms[worker]
-        for terms, group in self._groups.items():
-            if worker in group.order and room.fits(terms.demand):
-                group.hope_for(room)
+        for terms, peers in self._peers.items():
+            if worker in peers.order and room.fits(terms.demand, terms.size):
+                peers.hope_for(room)
                 self._hopeful.add(terms)
 
-    def _lack(self, worker: str, demand: Amounts, place: Place) -> Lack:
+    def _lack(self, worker: str, terms: Terms, place: Place) -> Lack:
         room = self._rooms[worker]
-        if room.max_load is not None and room.load >= room.max_load:
+        if room.max_load is not None and room.load + terms.size > room.max_load:
             return Lack("load")
-        if lacking := room.shortage(demand):
+        if lacking := room.shortage(terms.demand):
             return Lack("amount", lacking)
         return Lack("kept" if worker in self._kept_from(place) else "turn")
 
@@ -312,8 +327,8 @@ class Admission(Generic[W]):
     def _overdue(self, now: Seconds) -> dict[str, Wish[W]]:
         """Find the first of each queue that has waited too long and could have room some time."""
         found: dict[str, Wish[W]] = {}
-        for terms, group in self._groups.items():
-            wish = group.first()
+        for terms, peers in self._peers.items():
+            wish = peers.first()
             if now - wish.own.since < HOLD_AFTER:
                 continue
             first = found.get(terms.queue)
@@ -325,18 +340,20 @@ class Admission(Generic[W]):
         return (
             worker
             for worker in terms.workers
-            if worker in self._rooms and self._rooms[worker].could_fit(terms.demand)
+            if worker in self._rooms and self._rooms[worker].could_fit(terms.demand, terms.size)
         )
 
     def _worker_to_hold(self, wish: Wish[W], before: _Hold[W] | None) -> str | None:
         """Choose the worker that comes nearest to having room; the same as before, as long as it can be."""
         taken = {hold.worker for hold in self._holds.values()}
-        demand = wish.terms.demand
+        demand, size = wish.terms.demand, wish.terms.size
         is_same = before is not None and before.wish is wish and before.worker not in taken
-        if is_same and before and self._rooms[before.worker].could_fit(demand):
+        if is_same and before and self._rooms[before.worker].could_fit(demand, size):
             return before.worker
         free = [worker for worker in self._possible(wish.terms) if worker not in taken]
-        return min(free, key=lambda worker: self._rooms[worker].missing(demand), default=None)
+        return min(
+            free, key=lambda worker: self._rooms[worker].missing(demand, size), default=None
+        )
 
 
 def _first(rooms: list[Room]) -> Room:
@@ -353,40 +370,3 @@ def _fullest(rooms: list[Room]) -> Room:
 
 _load = attrgetter("load")
 _BEST = {"Spread": _emptiest, "Pack": _fullest}
-
-
-class _Group(Generic[W]):
-    """Those who wait on the same terms: if the first finds no room, nor do the others."""
-
-    def __init__(self, terms: Terms) -> None:
-        self.order = {worker: place for place, worker in enumerate(terms.workers)}
-        self.rooms: list[Room] = []
-        """Where there may be room for them, in that order."""
-
-        self._ranks: dict[tuple[int, Place], Wish[W]] = {}
-        self._heap: list[tuple[int, Place]] = []
-
-    def __bool__(self) -> bool:
-        return bool(self._ranks)
-
-    def add(self, wish: Wish[W]) -> None:
-        """Take one more in."""
-        if wish.rank not in self._ranks:
-            heappush(self._heap, wish.rank)
-        self._ranks[wish.rank] = wish
-
-    def hope_for(self, room: Room) -> None:
-        """Take note that there may be room on one more worker."""
-        if room not in self.rooms:
-            self.rooms.append(room)
-            self.rooms.sort(key=lambda each: self.order[each.worker])
-
-    def discard(self, wish: Wish[W]) -> None:
-        """Let one go."""
-        del self._ranks[wish.rank]
-
-    def first(self) -> Wish[W]:
-        """Return who comes first."""
-        while self._heap[0] not in self._ranks:
-            heappop(self._heap)  # gone meanwhile
-        return self._ranks[self._heap[0]]

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from jobferry.core import leave, place, times
 from jobferry.core.going import is_going
-from jobferry.core.kind import Edits, Kind, Stillness
+from jobferry.core.kind import Edits, Kind, Report, Stillness
 from jobferry.core.leave import Leaving
-from jobferry.core.placement import Placement
+from jobferry.core.placement import Placement, Shard
 from jobferry.core.steps import EditMirror, Notice, Rest, Step, WriteStatus
 from jobferry.core.view import View
 from jobferry.objects import Obj
@@ -18,7 +18,11 @@ def follow(view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj) -> 
     if kind.is_about_to_end(mirror):
         return Rest(f"ends on {shard.worker}: one write will tell all of it")
     report = kind.report(hub, mirror, shard.base, view.now)
-    if report is not None and report.patch != view.vain:
+    if (
+        report is not None
+        and report.patch != view.vain
+        and not _is_our_end(report, shard, mirror)
+    ):
         return WriteStatus.of(report)
     if is_going(mirror):
         return _see_off(view, kind, hub, placed, mirror)
@@ -29,6 +33,11 @@ def follow(view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj) -> 
     if edits.patch:
         return EditMirror(shard.worker, mirror, edits.patch)
     return _rest(view, kind, mirror, shard.worker, edits, leaving)
+
+
+def _is_our_end(report: Report, shard: Shard, mirror: Obj) -> bool:
+    """Tell whether a mirror ended because we deleted it, so that it can run elsewhere: it ran when we did."""
+    return report.end is not None and bool(shard.leaving) and is_going(mirror)
 
 
 def _see_off(view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj) -> Step:

@@ -8,7 +8,7 @@ keeps it as text (empty: nothing) and never looks into it.
 import enum
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from jobferry.core.marks import Marks
 from jobferry.objects import Obj
@@ -50,6 +50,15 @@ class Report:
 
     end: str | None = None
     """How the workload ended, if this status says that it did, as in Complete or Failed."""
+
+
+class Gang(NamedTuple):
+    """What a workload says of those that it belongs to: all of them go to one worker, or none."""
+
+    namespace: str
+    name: str
+    size: int
+    """How many they are."""
 
 
 class Stillness(enum.Enum):
@@ -94,6 +103,10 @@ class Kind(Protocol):
 
     def priority_class(self, hub: Obj) -> str:
         """Name the PriorityClass that counts for it; empty: none is named."""
+        ...
+
+    def gang(self, hub: Obj) -> Gang | None:
+        """Return which others a workload goes with; None: it goes alone, as most do, or makes no sense of it."""
         ...
 
     def refusal(self, hub: Obj) -> str | None:

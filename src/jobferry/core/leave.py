@@ -96,7 +96,8 @@ def _why_leave(view: View, kind: Kind, shard: Shard, mirror: Obj) -> str | None:
     """Say why what runs on a worker is to run elsewhere, if it is."""
     worker = view.workers[shard.worker]
     would_wait = view.policy.lost_after is None
-    if worker.moves_away or (worker.is_being_removed and not would_wait):
+    is_given_away = worker.moves_away or (worker.is_being_removed and not would_wait)
+    if is_given_away or view.follows:
         return DRAINED
     # A mirror that is stopped to leave waits for nothing any more; its note still says why.
     is_late = _noted(shard, mirror) == NOT_STARTED or time_to_start(view, kind, mirror) == 0
@@ -144,7 +145,9 @@ def _remove(view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj, wh
         leaves = replace(placed, shards=(replace(shard, leaving=why),))
         note = records.note(view, kind, hub, leaves)
         return note or Rest(f"runs on {shard.worker}", notices=(place.TOO_LARGE,))
-    return DeleteMirror(shard.worker, mirror, _told(why, shard.worker), waits=True)
+    # As it was seen to run: one that has ended meanwhile has nothing left to do elsewhere.
+    told = _told(why, shard.worker)
+    return DeleteMirror(shard.worker, mirror, told, only_as_seen=True, waits=True)
 
 
 def _time_to_count(view: View, kind: Kind, worker: str, mirror: Obj) -> Seconds:

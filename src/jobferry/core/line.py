@@ -7,9 +7,11 @@ their ages put them; who takes which of these places, its priorities say. Whoeve
 from bisect import bisect_left, insort
 from collections.abc import Hashable
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from jobferry.core.room import Amounts
+from jobferry.core.kind import Gang
+from jobferry.core.room import Amounts, Room
 
 W = TypeVar("W", bound=Hashable)
 """What names a workload."""
@@ -34,6 +36,18 @@ class Terms:
 
     placement: str
     demand: Amounts
+    size: int = 1
+    """How many workloads that is for: all go to the same worker, or none."""
+
+
+class Held(NamedTuple):
+    """Why a workload that wants a worker is not in line: its gang cannot go."""
+
+    why: str
+    """In the same words as long as it is for the same reason."""
+
+    now: str
+    """How it stands at the moment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +60,8 @@ class Wish(Generic[W]):
 
     priority: int
     terms: Terms
+    gang: Gang | None = None
+    """Those that it goes with."""
 
     @property
     def rank(self) -> tuple[int, Place]:
@@ -90,3 +106,40 @@ class Line:
 
     def _rank(self, wish: Wish[Any]) -> int:
         return bisect_left(self._ranks, wish.rank)
+
+
+class Peers(Generic[W]):
+    """Those who wait on the same terms: if the first finds no room, nor do the others."""
+
+    def __init__(self, terms: Terms) -> None:
+        self.order = {worker: place for place, worker in enumerate(terms.workers)}
+        self.rooms: list[Room] = []
+        """Where there may be room for them, in that order."""
+
+        self._ranks: dict[tuple[int, Place], Wish[W]] = {}
+        self._heap: list[tuple[int, Place]] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._ranks)
+
+    def add(self, wish: Wish[W]) -> None:
+        """Take one more in."""
+        if wish.rank not in self._ranks:
+            heappush(self._heap, wish.rank)
+        self._ranks[wish.rank] = wish
+
+    def hope_for(self, room: Room) -> None:
+        """Take note that there may be room on one more worker."""
+        if room not in self.rooms:
+            self.rooms.append(room)
+            self.rooms.sort(key=lambda each: self.order[each.worker])
+
+    def discard(self, wish: Wish[W]) -> None:
+        """Let one go."""
+        del self._ranks[wish.rank]
+
+    def first(self) -> Wish[W]:
+        """Return who comes first."""
+        while self._heap[0] not in self._ranks:
+            heappop(self._heap)  # gone meanwhile
+        return self._ranks[self._heap[0]]

@@ -2,14 +2,19 @@
 
 from dataclasses import replace
 
+from jobferry.clock import Seconds
 from jobferry.core import placement, records, times, verdicts
 from jobferry.core.kind import Kind
 from jobferry.core.placement import Placement, Shard
 from jobferry.core.steps import Notice, ReadHub, Record, Rest, Step, Store, Want, WriteStatus
+from jobferry.core.verdicts import Reason
 from jobferry.core.view import View, Worker
 from jobferry.objects import Obj
 
 NO_WORKER = "NoWorker"
+
+GATHERS_WITHIN: Seconds = 10.0
+"""How long nobody is told that the others of a gang are not there: they are made one after the other."""
 
 TOO_LARGE = Notice(
     "RecordTooLarge",
@@ -107,22 +112,36 @@ def _wait(
         return Rest("it waits for its turn", wants=wants)
     reason = verdicts.why_waiting(view, kind, but=but)
     give_up = view.policy.give_up_after
-    waits = f"no worker can take it: {reason.text}"
+    waits = view.held.now if view.held else f"no worker can take it: {reason.text}"
     if view.policy.missing:
         return Rest(waits, notices=(Notice("NoQueue", reason.text),))
-    told = "NamespaceNotAllowed" if reason.is_out_of_bounds else NO_WORKER
-    notices = (Notice(told, f"No worker can take it: {reason.text}"),)
+    gathers = _time_to_gather(view, hub)
+    notices = () if gathers else (_notice(view, reason),)
     if give_up is None or not is_nowhere or kind.has_run(hub):
         # What has run, or may run, is not thrown away because its worker went: it waits for the next one.
-        return Rest(waits, notices=notices, wants=wants)
+        return Rest(waits, gathers, notices, wants)
     if report := kind.waiting(hub, view.now):
         return WriteStatus.of(report)  # from now on it says since when it is not suspended
     # It began to wait when it was made, or resumed.
     left = times.left(kind.resumed_at(hub) or times.made_at(hub), give_up, view.now)
     if left > 0:
-        return Rest(waits, left, notices, wants)
+        return Rest(waits, min(left, gathers or left), notices, wants)
     message = f"No worker took it within {give_up:g} s: {reason.text}"
     return _fail(view, kind, hub, NO_WORKER, message)
+
+
+def _time_to_gather(view: View, hub: Obj) -> Seconds | None:
+    """Return how long nobody is told that a workload waits for its gang; None: from now on people are."""
+    left = times.left(times.made_at(hub), GATHERS_WITHIN, view.now) if view.held else 0.0
+    return left if left > 0 else None
+
+
+def _notice(view: View, reason: Reason) -> Notice:
+    """Tell people why it waits."""
+    if view.held is not None and not reason.is_out_of_bounds:
+        return Notice("GroupWaits", view.held.why[0].upper() + view.held.why[1:])
+    told = "NamespaceNotAllowed" if reason.is_out_of_bounds else NO_WORKER
+    return Notice(told, f"No worker can take it: {reason.text}")
 
 
 def _fail(view: View, kind: Kind, hub: Obj, reason: str, message: str) -> Step:

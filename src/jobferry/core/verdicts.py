@@ -7,6 +7,7 @@ from jobferry.core.kind import Kind
 from jobferry.core.room import Lack
 from jobferry.core.view import View, Worker
 from jobferry.objects.demand import MOST
+from jobferry.objects.quantities import NANO, Quantity
 from jobferry.objects.times import timestamp
 
 
@@ -37,6 +38,8 @@ def why_waiting(view: View, kind: Kind, *, but: str | None = None) -> Reason:
     if not view.bounds.let(view.namespace):
         why = f"the setting namespaces does not let namespace {view.namespace} leave the hub"
         return Reason(why, is_out_of_bounds=True)
+    if view.held is not None:
+        return Reason(view.held.now)
     lacks = view.lacks() if view.lacks else {}
     verdicts = {
         name: verdict(view, kind, name, lacks.get(name)) for name in view.policy.workers
@@ -92,10 +95,16 @@ def _trespass(view: View, name: str) -> str | None:
 def _shortage(view: View, kind: Kind, worker: Worker, lack: Lack) -> str:
     """Say what a worker lacks; in the same words as long as it does."""
     match lack.what:
+        case "apart":
+            others = f"the others of its group are on {lack.where}"
+            return others if lack.where else "not all pods of its group may go there"
         case "load":
-            return f"it takes at most {worker.max_load} workloads, and has them"
+            has = "no room for all of its group" if lack.size > 1 else "them"
+            return f"it takes at most {worker.max_load} workloads, and has {has}"
         case "amount":
             needed = (kind.demand(view.hub) if view.hub else {}).get(lack.resource)
+            if lack.together:
+                needed = Quantity(lack.together, NANO)
             if needed == MOST:
                 return f"it asks for more {lack.resource} than any cluster has"
             capacity = worker.capacity.get(lack.resource)

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from jobferry.clock import Seconds
 from jobferry.core.bounds import NO_BOUNDS, Bounds
+from jobferry.core.line import Held
 from jobferry.core.marks import Marks
 from jobferry.core.placement import Placement
 from jobferry.core.room import Lack
@@ -147,6 +148,12 @@ class View:
 
     lacks: Callable[[], Mapping[str, Lack]] | None = None
     """Asked when somebody wants to know: what each worker lacks that could take it. None: it is not known yet."""
+
+    held: Held | None = None
+    """Why its gang cannot go, if it waits for that."""
+
+    follows: bool = False
+    """Whether it was to leave its worker, and has to, because some of its gang have left."""
 
     seen: Set[str] = frozenset()
     """Workers whose mirror was read from their API servers in this very pass."""

@@ -3,7 +3,7 @@
 from typing import Any
 
 from jobferry.core import times
-from jobferry.core.admission import Admission
+from jobferry.core.gangs import Gangs
 from jobferry.core.kind import Kind
 from jobferry.core.line import Place, Terms, W, Wish
 from jobferry.core.room import amounts
@@ -17,10 +17,10 @@ def wish(workload: W, view: View, kind: Kind, hub: Obj, wants: Want) -> Wish[W]:
     meta, policy = hub["metadata"], view.policy
     made = times.made_at(hub).timestamp()
     terms = Terms(policy.queue, wants.workers, policy.placement, amounts(kind.demand(hub)))
-    return Wish(workload, Place(made, meta["uid"]), view.priority, terms)
+    return Wish(workload, Place(made, meta["uid"]), view.priority, terms, kind.gang(hub))
 
 
-def note(admission: Admission[Any], worker: Worker) -> None:
+def note(admission: Gangs[Any], worker: Worker) -> None:
     """Take note of what a worker takes now."""
     if worker.is_up and worker.refuses is None:
         admission.open(

@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 from jobferry.clock import Clock, Seconds, Timer
 from jobferry.core import view, wishes
-from jobferry.core.admission import Admission
+from jobferry.core.gangs import Gangs
 from jobferry.core.key import WorkloadKey
+from jobferry.core.line import Held
 from jobferry.core.room import Amounts, Lack, amounts
 from jobferry.core.steps import Want
 from jobferry.core.view import View
@@ -37,7 +38,7 @@ class Admitting:
         self._clock = clock
         self._wake = wake
         self._decoded = decoded
-        self._admission = Admission[WorkloadKey]()
+        self._admission = Gangs[WorkloadKey]()
         self._needs: dict[WorkloadKey, _Need] = {}
         self._workers: dict[str, view.Worker] = {}
         self._is_acting = False
@@ -56,6 +57,14 @@ class Admitting:
         if not self._admission.is_weighed(key):
             return None
         return lambda: self._admission.lacks(key)
+
+    def held(self, key: WorkloadKey) -> Held | None:
+        """Say why a workload is not in line that waits for the others of its gang; None: it is not so."""
+        return self._admission.held(key)
+
+    def follows(self, key: WorkloadKey) -> bool:
+        """Tell whether a workload has to leave its worker because some of its gang have."""
+        return self._admission.follows(key)
 
     def waits(self, key: WorkloadKey) -> bool:
         """Tell whether a workload is in line, or has a place that it has not taken yet."""
@@ -83,6 +92,7 @@ class Admitting:
         kind: Adapter,
     ) -> None:
         """Take note that a workload came, went, was placed, changed or ended; `worker` is where it was placed."""
+        self._note_gang(key, item)
         if item is None or worker is None or item.head.is_over:
             if self._needs.pop(key, None) is not None:
                 self._admission.remove(key)
@@ -106,6 +116,16 @@ class Admitting:
         """Work out anew what a placed workload needs: what it refers to is another now."""
         self._needs.pop(key, None)
         self.note_workload(key, item, worker, kind)
+
+    def _note_gang(self, key: WorkloadKey, item: Item[WorkloadHead] | None) -> None:
+        """Take note of those that a workload goes with, which are the same for ever of most: none."""
+        gang = None if item is None else item.head.gang
+        if item is None or gang is None or item.head.metadata.deletion_timestamp is not None:
+            is_ganged = self._admission.note(key, None)
+        else:
+            is_ganged = self._admission.note(key, gang, is_done=item.head.has_ended)
+        if is_ganged:
+            self._pass_soon()
 
     def note_worker(self, name: str, seen: view.Worker | None) -> None:
         """Take note of what a worker takes now; None: it is gone."""

@@ -6,11 +6,15 @@ import msgspec
 import orjson
 
 from jobferry.core import placement
+from jobferry.core.kind import Gang
 from jobferry.core.placement import Placement
 from jobferry.kinds.adapter import Adapter
 from jobferry.kinds.job.progress import Condition, JobProgress
 from jobferry.kube.items import Head, Json, Metadata, Reading
 from jobferry.kube.resources import JOBS
+
+FAILED = "Failed"
+"""How a workload ended, in the words of its adapter, that another may have to come in place of."""
 
 
 class Owner(msgspec.Struct, frozen=True, gc=False, rename="camel"):
@@ -61,6 +65,11 @@ class WorkloadHead(Head, frozen=True, gc=False):
         return None
 
     @property
+    def gang(self) -> Gang | None:
+        """Those that it goes with; None: it goes alone, or counts no more because it failed."""
+        return None
+
+    @property
     def is_over(self) -> bool:
         """Whether it keeps no worker busy any more: it has ended, or goes from the hub and its mirror with it."""
         return self.has_ended or self.metadata.deletion_timestamp is not None
@@ -71,6 +80,7 @@ class CustomHead(WorkloadHead, frozen=True, gc=False):
 
     runs_it: str = ""
     is_ended: bool = False
+    goes_with: Gang | None = None
 
     @property
     def managed_by(self) -> str:
@@ -81,6 +91,11 @@ class CustomHead(WorkloadHead, frozen=True, gc=False):
     def has_ended(self) -> bool:
         """Whether it has."""
         return self.is_ended
+
+    @property
+    def gang(self) -> Gang | None:
+        """Those that it goes with."""
+        return self.goes_with
 
 
 class Spec(msgspec.Struct, frozen=True, gc=False, rename="camel"):
@@ -136,8 +151,9 @@ def _by_adapter(adapter: Adapter) -> Callable[[Json], WorkloadHead]:
 
     def read(raw: Json) -> WorkloadHead:
         obj = orjson.loads(raw if isinstance(raw, bytes) else bytes(raw))
-        return CustomHead(
-            decode(raw).metadata, adapter.managed_by(obj), adapter.finish(obj) is not None
-        )
+        runs_it, end = adapter.managed_by(obj), adapter.finish(obj)
+        counts = runs_it in adapter.claims and end != FAILED
+        gang = adapter.gang(obj) if counts else None
+        return CustomHead(decode(raw).metadata, runs_it, end is not None, gang)
 
     return read

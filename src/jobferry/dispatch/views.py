@@ -142,6 +142,8 @@ class Views:
             priority_note=priority.note,
             reserved=self.admitting.reserved(key),
             lacks=self.admitting.lacks(key),
+            held=self.admitting.held(key),
+            follows=self.admitting.follows(key),
             seen=known.seen,
             refusals=self.memory.refusals(key),
             buried=self.memory.buried(key),

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from jobferry.clock import Seconds
-from jobferry.core.kind import Earned, Report, Stillness
+from jobferry.core.kind import Earned, Gang, Report, Stillness
 from jobferry.core.marks import Marks
 from jobferry.kinds import dropped, forwarding, pods, references, statuses
 from jobferry.kinds.adapter import Context
@@ -127,6 +127,10 @@ class CustomKind:
     def looks_up(self) -> tuple[Resource, ...]:
         """What its workloads refer to on the hub that tells what they need."""
         return self.row.looks_up
+
+    def gang(self, hub: Obj) -> Gang | None:
+        """Return nothing: it goes alone."""
+        return None
 
     def refusal(self, hub: Obj) -> str | None:
         """Say why a workload cannot be delegated to any worker, if it cannot."""

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from jobferry.core.kind import Earned
-from jobferry.kinds import statuses
+from jobferry.core.kind import Earned, Gang
+from jobferry.kinds import pod_groups, statuses
 from jobferry.kinds.custom import CustomKind
 from jobferry.kinds.paths import changed, found, items, path, word
 from jobferry.kinds.pods import Pods
@@ -49,7 +49,7 @@ POD = Row(
 
 @dataclass(frozen=True)
 class Pod(CustomKind):
-    """Pods, one by one."""
+    """Pods, one by one or in groups."""
 
     def managed_by(self, obj: Obj) -> str:
         """Name one of the gates of a pod: ours, if there is one."""
@@ -59,6 +59,14 @@ class Pod(CustomKind):
     def is_suspended(self, hub: Obj) -> bool:
         """Tell whether somebody else has a gate on it, too."""
         return any(name not in self.claims for name in _gates(hub))
+
+    def gang(self, hub: Obj) -> Gang | None:
+        """Return the group that a pod says it is of; None if it says none, or not of how many."""
+        return pod_groups.read(hub)
+
+    def refusal(self, hub: Obj) -> str | None:
+        """Say why nobody can know when a pod may go."""
+        return pod_groups.nonsense(hub)
 
     def pods(self, hub: Obj) -> Iterator[Pods]:
         """Yield the pod itself."""

@@ -69,6 +69,12 @@ def name(kind: Resource) -> str:
     return f"{kind.kind}.{kind.api_version}"
 
 
+def kind_of(named: str) -> str:
+    """Return the name of a kind without its version, as adapters are named: Pod of Pod.v1, Job.batch of Job.batch/v1."""
+    kind, slash, _ = named.rpartition("/")
+    return kind if slash else named.rpartition(".")[0]
+
+
 async def served(client: Client, kinds: Iterable[Resource]) -> list[Resource]:
     """Return those of the kinds that a cluster serves, in the very versions."""
     wanted = list(kinds)

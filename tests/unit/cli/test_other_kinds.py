@@ -1,5 +1,6 @@
 """Workloads of other kinds than Jobs, as commands show them."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from jobferry.core.placement import Placement, Shard
 from jobferry.core.placement_object import Content
 from jobferry.dispatch import switches
 from jobferry.errors import BadInput
+from jobferry.kinds.adapter import Adapter
 from jobferry.kinds.references import Reference
 from jobferry.objects import Obj, merge_patch
 from jobferry.settings import DEFAULTS, Settings
@@ -36,9 +38,9 @@ def job_set(**changes: Any) -> Obj:
     return dict(merge_patch.apply({**EXAMPLES[NAME], "metadata": meta}, changes))
 
 
-def record(obj: Obj, where: str = "east") -> Obj:
+def record(obj: Obj, where: str = "east", kind: Adapter = JOB_SET) -> Obj:
     placed = Placement(obj["metadata"]["uid"], 2, (Shard(where, f"cluster-{where}"),))
-    made = placement_object.new(JOB_SET, obj, Content(placed))
+    made = placement_object.new(kind, obj, Content(placed))
     meta = {"uid": "uid-record", "resourceVersion": "8"}
     return dict(merge_patch.apply(made, {"metadata": meta}))
 
@@ -133,6 +135,81 @@ def test_what_is_referred_to_on_the_hub_is_found_among_the_objects_there() -> No
     assert find("ml", Reference("tekton.dev", "Pipeline", "build")) == pipeline
     assert find("vision", Reference("tekton.dev", "Pipeline", "build")) is None
     assert find("ml", Reference("tekton.dev", "Task", "build")) is None
+
+
+# Groups of Pods
+
+WITH_PODS = replace(DEFAULTS, kinds=("Job", "Pod"))
+POD = switches.known(WITH_PODS)["Pod"]
+POD_SERVED = {"kinds": ["Job.batch/v1", "Pod.v1"]}
+
+
+def pod(name: str) -> Obj:
+    """One of a group of three, each with one CPU."""
+    said = {"jobferry.io/pod-group": "g", "jobferry.io/pod-group-total-count": "3"}
+    meta = {
+        "name": name,
+        "namespace": "ml",
+        "uid": f"uid-{name}",
+        "resourceVersion": "7",
+        "creationTimestamp": at(-60),
+        "annotations": said,
+    }
+    container = {"name": "c", "resources": {"requests": {"cpu": "1"}}}
+    return dict(
+        merge_patch.apply(
+            EXAMPLES["Pod"], {"metadata": meta, "spec": {"containers": [container]}}
+        )
+    )
+
+
+def why_of(
+    first: Obj, *others: Obj, cpus: int = 2, placed: str = ""
+) -> explanation.Explanation:
+    """Explain a Pod; `placed` is where the others are."""
+    workers = [
+        worker(each, status=POD_SERVED, capacity={"cpu": cpus}) for each in ("east", "west")
+    ]
+    objects = Objects(
+        jobs=[],
+        workers=workers,
+        queues=[],
+        others={"Pod": [first, *others]},
+        placements=[record(each, placed, POD) for each in others] if placed else [],
+    )
+    picture = Picture(client(), WITH_PODS, objects, NOW, but=first["metadata"]["uid"])
+    return explanation.explain_any(Workload(POD, first), picture, [], None, NOW)
+
+
+def test_of_a_group_that_is_not_complete_it_is_told_how_many_are_there() -> None:
+    found = why_of(pod("a"), pod("b"))
+
+    waits = "t waits for 1 more pod of its group g (2 of 3 are there)"
+    assert f"I{waits}." in found.says
+    assert {each.reason for each in found.opinions} == {f"i{waits}"}
+    assert found.choice is None
+
+
+def test_a_worker_fits_a_pod_if_it_has_room_for_all_of_its_group() -> None:
+    found = why_of(pod("a"), pod("b"), pod("c"))
+    assert "In the default line it is number 1 of 1." in found.says
+    assert {each.reason for each in found.opinions} == {
+        "too little cpu is left of its 2: 3 is needed"
+    }
+
+    found = why_of(pod("a"), pod("b"), pod("c"), cpus=3)
+    assert [each.fits for each in found.opinions] == [True, True]
+    assert found.choice == "east"
+
+
+def test_a_pod_fits_only_where_the_others_of_its_group_are() -> None:
+    found = why_of(pod("a"), pod("b"), pod("c"), cpus=3, placed="west")
+
+    assert {each.worker: each.reason for each in found.opinions} == {
+        "east": "the others of its group are on west",
+        "west": "",
+    }
+    assert found.choice == "west"
 
 
 # Kinds

@@ -2,52 +2,26 @@
 
 import ast
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from jobferry import core
 from jobferry.core import placement_object, records
-from jobferry.core.decide import decide
 from jobferry.core.placement import Placement, Shard
 from jobferry.core.steps import (
     CreateMirror,
-    DeleteMirror,
     EditMirror,
     Into,
     Notice,
-    ReadHub,
-    ReadMirror,
     Record,
     Rest,
-    Store,
     WriteStatus,
 )
-from jobferry.core.view import Worker
 from jobferry.objects import merge_patch
 from jobferry.objects.quantities import parse
+from tests.unit.core.toy_worlds import running, toys
 from tests.unit.core.toys import TOY, toy
 from tests.unit.core.worlds import World, lost, recorded, up
-
-DRAINED = [up("east", moves_away=True, refuses="drained"), up("west")]
-
-
-def toys(**facts: Any) -> World:
-    return World(**{"hub": toy(), "kind": TOY, **facts})
-
-
-def running(
-    worker: str = "east", *, workers: list[Worker] | None = None, **facts: Any
-) -> World:
-    """A toy that has had two turns on a worker."""
-    world = toys(**facts)
-    world.place(worker)
-    world.mirror(worker, phase="Running", turns=2)
-    step = world.next()
-    assert isinstance(step, WriteStatus)
-    world.write(step.patch)
-    world.workers = workers or world.workers
-    return world
 
 
 def test_a_toy_goes_its_whole_way() -> None:
@@ -144,122 +118,6 @@ def test_one_whose_record_was_lost_is_found_again() -> None:
     assert step.into is Into.NEW
     assert step.placement.attempt == 2
     assert step.placement.shards[0].base == '{"turns":7}'
-
-
-class TestLeaving:
-    """Toys cannot be stopped: their mirrors are deleted."""
-
-    def test_it_is_noted_and_deleted_and_placed_elsewhere_once_it_is_gone(self) -> None:
-        world = running(workers=DRAINED)
-        note = world.next()
-        assert isinstance(note, Store)
-        world.keep(note)
-        assert world.record is not None
-        assert world.record["spec"]["shards"][0]["leaving"] == "Drained"
-        assert world.record["spec"]["attempt"] == 1
-
-        delete = world.next()
-        assert isinstance(delete, DeleteMirror)
-        assert delete.waits
-        world.let_go(finalizers=["toys.example.com/tidy", "foregroundDeletion"])
-        rest = world.next()
-        assert isinstance(rest, Rest)
-        assert rest.why == "leaves east: waits until it is gone"
-        held = "because of toys.example.com/tidy, what it made"
-        assert rest.notices[0].message.endswith(held)
-
-        del world.mirrors["east"]
-        step = world.next()
-        assert isinstance(step, Record)
-        assert step.why == "worker east gives its work away"
-        assert step.placement == Placement(
-            "uid-1", 2, (Shard("west", "west-uid", '{"turns":2}'),)
-        )
-        world.keep(step)
-        assert world.settle() == Rest("runs on west")
-
-    def test_its_next_place_is_kept_for_it_meanwhile(self) -> None:
-        world = running(workers=DRAINED)
-        step = world.next()
-        assert isinstance(step, Store)
-        world.keep(step)
-        world.let_go()
-
-        step = decide(world.view(), TOY)
-
-        assert isinstance(step, Rest)
-        assert step.wants is not None
-        assert step.wants.workers == ("west",)
-
-    def test_nothing_is_deleted_before_there_is_room_elsewhere(self) -> None:
-        full = up("west", max_load=0)
-
-        assert running(workers=[DRAINED[0], full]).settle() == Rest("runs on east")
-
-    def test_nor_on_the_word_of_a_cache(self) -> None:
-        world = running(workers=DRAINED)
-        world.is_live = False
-
-        assert world.next() == ReadHub()
-
-    def test_a_drain_that_is_called_off_lets_it_stay(self) -> None:
-        world = running(workers=DRAINED)
-        step = world.next()
-        assert isinstance(step, Store)
-        world.keep(step)
-        world.workers = [up("east"), up("west")]
-
-        step = world.next()
-
-        assert isinstance(step, Store)
-        world.keep(step)
-        assert world.settle() == Rest("runs on east")
-        assert world.record is not None
-        assert "leaving" not in world.record["spec"]["shards"][0]
-
-    def test_one_called_off_too_late_is_placed_again_and_not_taken_for_lost(self) -> None:
-        world = running(workers=DRAINED, policy={"fails_deleted": True})
-        step = world.next()
-        assert isinstance(step, Store)
-        world.keep(step)
-        del world.mirrors["east"]
-        world.workers = [up("east"), up("west")]
-
-        assert recorded(world)[1] == 2
-
-    def test_that_it_is_gone_is_not_believed_of_a_cache(self) -> None:
-        world = running(workers=DRAINED)
-        step = world.next()
-        assert isinstance(step, Store)
-        world.keep(step)
-        del world.mirrors["east"]
-        world.seen = set()
-
-        assert isinstance(world.next(), ReadMirror)
-
-    def test_one_that_does_not_start_is_tried_elsewhere(self) -> None:
-        moves = {"moves_unstarted": True, "start_within": 60.0}
-        world = toys(policy=moves)
-        world.place()
-        world.mirror(queued="2026-01-02T11:00:00Z")
-        step = world.settle()
-        assert isinstance(step, DeleteMirror)
-        del world.mirrors[step.worker]
-
-        move = world.next()
-
-        assert isinstance(move, Record)
-        assert move.placement.shards[0].worker == "west"
-        assert move.why == "nothing of it ran on worker east"
-
-    def test_one_that_others_deleted_is_not_taken_for_one_that_leaves(self) -> None:
-        world = running(policy={"fails_deleted": True})
-        del world.mirrors["east"]
-
-        step = world.next()
-
-        assert isinstance(step, WriteStatus)
-        assert step.end == "Broken"
 
 
 class TestWorkersThatLackAKind:

@@ -1,10 +1,20 @@
+from datetime import timedelta
+from typing import Any
+
 import pytest
 
-from jobferry.core.steps import Record, Rest
+from jobferry.core import verdicts
+from jobferry.core.decide import decide
+from jobferry.core.line import Held
+from jobferry.core.place import GATHERS_WITHIN
+from jobferry.core.room import Lack
+from jobferry.core.steps import Notice, Record, Rest, Want, WriteStatus
 from jobferry.core.view import Worker
+from jobferry.kinds.job.adapter import JOB
 from jobferry.objects import demand, quantities
 from jobferry.objects.quantities import Quantity
-from tests.unit.core.worlds import World, hub_job, lost, silent, up
+from jobferry.objects.times import timestamp
+from tests.unit.core.worlds import NOW, World, hub_job, lost, silent, up
 
 
 def reason(world: World) -> str | None:
@@ -119,3 +129,67 @@ def test_what_fits_is_found_beside_a_workload_that_asks_for_absurdly_much() -> N
     )
 
     assert (reason(world) or "").startswith("a: too little cpu is left of its 4")
+
+
+# Gangs
+
+
+WAITS = Held(
+    "it waits until all 3 pods of its group g are there",
+    "it waits for 1 more pod of its group g (2 of 3 are there)",
+)
+
+
+def held(age: float, **policy: Any) -> World:
+    """A world in which a workload of that age waits for its gang."""
+    world = World(held=WAITS, lacks={}, policy=policy)
+    made = NOW - timedelta(seconds=age)
+    world.write({"metadata": {"creationTimestamp": timestamp(made)}})
+    return world
+
+
+def test_one_that_waits_for_its_gang_says_how_many_are_there() -> None:
+    step = decide(held(age=60).view(), JOB)
+
+    assert isinstance(step, Rest)
+    assert step.why == WAITS.now
+    assert step.wants == Want(("east", "west"))
+    assert step.notices == (
+        Notice("GroupWaits", "It waits until all 3 pods of its group g are there"),
+    )
+
+
+def test_nobody_is_told_while_the_others_are_just_being_made() -> None:
+    step = decide(held(age=4).view(), JOB)
+
+    assert isinstance(step, Rest)
+    assert (step.why, step.notices) == (WAITS.now, ())
+    assert step.after == pytest.approx(GATHERS_WITHIN - 4)
+
+
+def test_one_that_waits_for_its_gang_for_too_long_is_given_up_as_any() -> None:
+    step = decide(held(age=4, give_up_after=5.0).view(), JOB)
+    assert isinstance(step, Rest)
+    assert step.after == pytest.approx(1)
+
+    step = decide(held(age=6, give_up_after=5.0).view(), JOB)
+    assert isinstance(step, WriteStatus)
+    assert step.end == "Failed"
+
+
+@pytest.mark.parametrize(
+    ("lack", "why"),
+    [
+        (Lack("apart", where="b"), "the others of its group are on b"),
+        (Lack("apart"), "not all pods of its group may go there"),
+        (Lack("amount", "cpu", 3 * 10**9), "too little cpu is left of its 2: 3 is needed"),
+        (
+            Lack("load", size=3),
+            "it takes at most 2 workloads, and has no room for all of its group",
+        ),
+    ],
+)
+def test_a_worker_says_why_it_does_not_take_one_of_a_gang(lack: Lack, why: str) -> None:
+    worker = up("a", max_load=2, capacity={"cpu": quantities.parse("2")})
+
+    assert verdicts.verdict(World(workers=[worker]).view(), JOB, "a", lack) == why

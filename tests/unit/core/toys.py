@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from jobferry.core import times
-from jobferry.core.kind import Earned, Report, Stillness
+from jobferry.core.kind import Earned, Gang, Report, Stillness
 from jobferry.core.marks import Marks
 from jobferry.objects import Obj, quantities
 from jobferry.objects.demand import Demand
@@ -55,6 +55,9 @@ class ToyKind:
 
     def priority_class(self, hub: Obj) -> str:
         return ""
+
+    def gang(self, hub: Obj) -> Gang | None:
+        return None
 
     def refusal(self, hub: Obj) -> str | None:
         return "it is too large for any cluster" if hub["plan"]["size"] > 99 else None

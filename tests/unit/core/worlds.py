@@ -6,10 +6,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from jobferry.core import records, wishes
-from jobferry.core.admission import Admission
 from jobferry.core.bounds import NO_BOUNDS, Bounds
 from jobferry.core.decide import decide
+from jobferry.core.gangs import Gangs
 from jobferry.core.kind import Kind
+from jobferry.core.line import Held
 from jobferry.core.placement import Placement, Shard
 from jobferry.core.room import Lack, amounts
 from jobferry.core.steps import (
@@ -92,6 +93,8 @@ class World:
     bounds: Bounds = NO_BOUNDS
     reserved: str | None = None
     lacks: dict[str, Lack] | None = None
+    held: Held | None = None
+    follows: bool = False
     untold: Placement | None = None
     priority_note: str = ""
     kind: Kind = JOB
@@ -110,6 +113,8 @@ class World:
             workers={worker.name: worker for worker in self.workers},
             reserved=self.reserved,
             lacks=None if self.lacks is None else lambda: self.lacks or {},
+            held=self.held,
+            follows=self.follows,
             policy=Policy(workers=names, **self.policy),
             origin="hub-uid",
             dispatcher="jobferry.io/dispatcher",
@@ -136,7 +141,7 @@ class World:
     def weigh(self, wants: Want) -> None:
         """Let it line up alone."""
         assert self.hub is not None
-        admission = Admission[Any]()
+        admission = Gangs[Any]()
         for worker in self.workers:
             wishes.note(admission, worker)
             used = [amounts(self.used[worker.name])] if worker.name in self.used else []

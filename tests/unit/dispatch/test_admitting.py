@@ -12,9 +12,11 @@ from jobferry.core.key import WorkloadKey
 from jobferry.core.placement import Placement, Shard
 from jobferry.core.steps import Want
 from jobferry.core.view import View
+from jobferry.dispatch import heads
 from jobferry.dispatch.admitting import SETTLE_WITHIN, Admitting
 from jobferry.dispatch.heads import JobHead, WorkloadHead
 from jobferry.dispatch.workloads import NOWHERE, Workloads
+from jobferry.kinds import registry
 from jobferry.kinds.adapter import Context
 from jobferry.kinds.job.delegated import DelegatedJob
 from jobferry.kube.decoded import Decoded
@@ -57,6 +59,42 @@ def seen(hub: dict[str, Any]) -> View:
     return World(hub).view()
 
 
+POD = registry.make(Context(frozenset({"jobferry.io/dispatcher"})))["Pod"]
+
+
+def read_pod(body: bytes) -> WorkloadHead:
+    read = heads.reading(POD)
+    assert not isinstance(read, type)
+    return read(body)
+
+
+def pod_key(name: str) -> WorkloadKey:
+    return WorkloadKey(POD.name, "ns", name)
+
+
+def pod(name: str, **changes: Any) -> dict[str, Any]:
+    """A Pod of a group of two."""
+    said = {"jobferry.io/pod-group": "g", "jobferry.io/pod-group-total-count": "2"}
+    meta = {
+        "name": name,
+        "namespace": "ns",
+        "uid": f"uid-{name}",
+        "resourceVersion": "1",
+        "generation": 1,
+        "creationTimestamp": "2026-01-02T11:00:00Z",
+        "annotations": said,
+    }
+    container = {"name": "c", "resources": {"requests": {"cpu": "2"}}}
+    gates = [{"name": "jobferry.io/dispatcher"}]
+    obj = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": meta,
+        "spec": {"schedulingGates": gates, "containers": [container]},
+    }
+    return dict(merge_patch.apply(obj, changes))
+
+
 class Account:
     """An account on a clock that stands, and whom it had looked at."""
 
@@ -72,6 +110,19 @@ class Account:
     def wants(self, *hubs: dict[str, Any]) -> None:
         for hub in hubs:
             self.of.note_wish(key(hub["metadata"]["name"]), seen(hub), BOTH, JOB)
+
+    def hears_of_pod(self, obj: dict[str, Any] | None, name: str, worker: str = "") -> None:
+        """Take note of what became of a Pod."""
+        now = (
+            Item(read_pod(msgspec.json.encode(obj)), msgspec.json.encode(obj)) if obj else None
+        )
+        self.of.note_workload(pod_key(name), now, worker or None, POD)
+
+    def pod_wants(self, *pods: dict[str, Any]) -> None:
+        for each in pods:
+            name = each["metadata"]["name"]
+            self.hears_of_pod(each, name)
+            self.of.note_wish(pod_key(name), seen(each), BOTH, POD)
 
     def hears(self, now: Item[WorkloadHead] | None, name: str = "a") -> None:
         """Take note of what became of a Job."""
@@ -165,6 +216,74 @@ async def test_a_worker_that_goes_takes_no_more(account: Account) -> None:
     account.of.note_worker("east", None)
 
     assert account.of.reserved(key("a")) is None
+
+
+# Groups of Pods
+
+
+async def test_pods_of_a_group_are_looked_at_once_there_is_room_for_all(
+    account: Account,
+) -> None:
+    account.has("east", "3")
+    account.pod_wants(pod("a"))
+    assert await account.told() == ["a"]
+    held = account.of.held(pod_key("a"))
+    assert held is not None
+    assert "1 of 2 are there" in held.now
+
+    account.pod_wants(pod("b"))
+    assert sorted(await account.told()) == ["a", "b"]
+    assert account.of.reserved(pod_key("a")) is None
+    assert account.of.held(pod_key("a")) is None
+
+    account.has("east", "4")
+    assert sorted(await account.told()) == ["a", "b"]
+    assert account.of.reserved(pod_key("a")) == account.of.reserved(pod_key("b")) == "east"
+
+
+@pytest.mark.parametrize(
+    ("changes", "counts"),
+    [
+        ({"status": {"phase": "Succeeded"}}, True),
+        ({"status": {"phase": "Failed"}}, False),
+        ({"metadata": {"deletionTimestamp": "2026-01-02T11:30:00Z"}}, False),
+        ({"spec": {"schedulingGates": [{"name": "jobferry.io/another"}]}}, False),
+    ],
+)
+async def test_who_counts_as_one_of_a_group(
+    account: Account, changes: dict[str, Any], counts: bool
+) -> None:
+    account.has("east", "9")
+    account.hears_of_pod(pod("a", **changes), "a")
+    account.pod_wants(pod("b"))
+
+    await account.told()
+
+    assert (account.of.reserved(pod_key("b")) == "east") is counts
+
+
+async def test_a_pod_goes_where_the_others_of_its_group_are(account: Account) -> None:
+    account.has("east", "9")
+    account.has("west", "9")
+    account.hears_of_pod(pod("a"), "a", "west")
+    account.pod_wants(pod("b"))
+
+    assert await account.told() == ["b"]
+    assert account.of.reserved(pod_key("b")) == "west"
+
+
+async def test_one_of_a_group_that_goes_leaves_the_others_without_a_place(
+    account: Account,
+) -> None:
+    account.has("east", "9")
+    account.pod_wants(pod("a"), pod("b"))
+    await account.told()
+    assert account.of.reserved(pod_key("b")) == "east"
+
+    account.hears_of_pod(None, "a")
+
+    assert account.of.reserved(pod_key("b")) is None
+    assert await account.told() == ["b"]
 
 
 # A bounded moment for the others

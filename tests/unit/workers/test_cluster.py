@@ -67,3 +67,11 @@ def test_it_is_recalled_from_the_status_of_a_worker() -> None:
 )
 def test_old_clusters_count_late(version: str, counts_late: bool) -> None:
     assert Cluster("x", version).counts_late is counts_late
+
+
+def test_a_kind_is_known_by_how_a_worker_names_it() -> None:
+    named = {
+        name: cluster.kind_of(name) for name in ("Job.batch/v1", "Pod.v1", "A.b.c/v1beta1")
+    }
+
+    assert [*named.values()] == ["Job.batch", "Pod", "A.b.c"]

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from jobferry.core import times
 from jobferry.core.going import is_going
-from jobferry.core.kind import Earned, Report, Stillness
+from jobferry.core.kind import Earned, Gang, Report, Stillness
 from jobferry.core.marks import Marks
 from jobferry.kinds.dropped import dropped_fields
 from jobferry.kinds.forwarding import Edits
@@ -36,6 +36,10 @@ class JobKind:
     def priority_class(self, hub: Obj) -> str:
         """Name the PriorityClass of a Job's pods; empty: the one of those that name none."""
         return hub["spec"]["template"]["spec"].get("priorityClassName") or ""
+
+    def gang(self, hub: Obj) -> Gang | None:
+        """Return nothing: a Job goes alone."""
+        return None
 
     def refusal(self, hub: Obj) -> str | None:
         """Take every Job."""

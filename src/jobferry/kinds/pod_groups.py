@@ -1,0 +1,50 @@
+"""Pod groups: what a Pod says of the others that it goes with, in our words or in those of Kueue."""
+
+from collections.abc import Iterable
+
+from jobferry.core.kind import Gang
+from jobferry.core.marks import PREFIX
+from jobferry.objects import Obj
+
+NAMES = (f"{PREFIX}pod-group", "kueue.x-k8s.io/pod-group-name")
+TOTALS = (f"{PREFIX}pod-group-total-count", "kueue.x-k8s.io/pod-group-total-count")
+"""Labels or annotations; ours come first."""
+
+MOST = 10_000
+"""How many pods a group may have: nobody makes as many by hand, and a slip of the pen does not wait for ever."""
+
+
+def read(pod: Obj) -> Gang | None:
+    """Return the group that a pod says it is of; None: of none, or it does not say in a sensible way of how many."""
+    name = _said(pod, NAMES)
+    size = _number(_said(pod, TOTALS)) if name else None
+    return Gang(pod["metadata"]["namespace"], name, size) if size else None
+
+
+def nonsense(pod: Obj) -> str | None:
+    """Say what is wrong with what a pod says of its group, if something is."""
+    name, total = _said(pod, NAMES), _said(pod, TOTALS)
+    if not name or _number(total):
+        return None
+    where = f"annotation {TOTALS[0]}"
+    if not total:
+        return f"It is of pod group {name}, but has no {where} that says of how many"
+    said = total if len(total) <= 20 else f"{total[:20]}..."
+    return f"It is of pod group {name}, but of {said} pods: {where} is to be from 1 to {MOST}"
+
+
+def _said(pod: Obj, keys: Iterable[str]) -> str:
+    """Return what the first of some labels or annotations says that is there; empty: none is."""
+    meta = pod["metadata"]
+    for key in keys:
+        for member in ("labels", "annotations"):
+            if said := (meta.get(member) or {}).get(key):
+                return str(said)
+    return ""
+
+
+def _number(text: str) -> int | None:
+    """Return a number of pods; None if it is none."""
+    if not (text.isascii() and text.isdecimal() and len(text) <= len(str(MOST))):
+        return None
+    return int(text) if 1 <= int(text) <= MOST else None
