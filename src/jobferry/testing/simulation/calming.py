@@ -76,6 +76,8 @@ async def _mend_worker(world: World, hub: Client, name: str) -> None:
 async def _tidy(world: World, client: Client) -> None:
     """Let those who put Jobs of their own in the way of mirrors, or stopped or held mirrors, undo it."""
     for job in (await client.list(Scope(resource=JOBS))).items:
+        if job["metadata"].get("ownerReferences"):
+            continue  # it was made for the mirror of a JobSet
         await world.insist(partial(_undo, world, client, job))
 
 
