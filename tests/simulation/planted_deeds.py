@@ -83,12 +83,15 @@ def moved_while_it_runs() -> Iterator[None]:
 
 
 @bug(
-    "A JobSet that is to leave is placed elsewhere before its pods have ended.",
+    "What a JobSet shows of its last attempt is taken for what the next one did.",
     drain=60,
     suspend_set=2,
 )
-def set_moved_while_it_runs() -> Iterator[None]:
-    with swapped(CustomKind, "stillness", lambda *_: Stillness.STOPPED):
+def set_attempts_mixed_up() -> Iterator[None]:
+    def has_run_since(self: CustomKind, hub: Any, base: Any) -> bool:
+        return self.has_run(hub)
+
+    with swapped(CustomKind, "has_run_since", has_run_since):
         yield
 
 
@@ -199,7 +202,7 @@ def lease_taken_early() -> Iterator[None]:
         yield
 
 
-@bug("A key that failed is not tried again.", last_word=40)
+@bug("A key that failed is not tried again.", jobs=4, last_word=40)
 def failed_key_dropped() -> Iterator[None]:
     with swapped(Loop, "_failed", lambda *_: None):
         yield

@@ -54,8 +54,9 @@ async def calm_down(world: World) -> None:
 
 
 def _queues(world: World) -> list[str]:
-    """Name the Queues that Jobs ask for."""
-    named = (job["metadata"].get("labels", {}).get(LABEL) for job in truth.claimed(world))
+    """Name the Queues that Jobs ask for which have not ended."""
+    waiting = (job for job in truth.claimed(world) if not truth.finish(job))
+    named = (job["metadata"].get("labels", {}).get(LABEL) for job in waiting)
     return sorted({name for name in named if name})
 
 

@@ -11,6 +11,8 @@ from jobferry.testing.simulation import shapes
 
 RESOURCE = JOB_SET.resource
 NAME_LABEL = "jobset.sigs.k8s.io/jobset-name"
+UID_LABEL = "jobset.sigs.k8s.io/jobset-uid"
+"""On all pods of a JobSet: they may outlive the Job that they were made for."""
 
 _ANYTHING: Obj = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 _CONDITIONS: Obj = {
@@ -145,11 +147,21 @@ def _wanted(job_set: Obj) -> list[Obj]:
                 "labels": {NAME_LABEL: meta["name"]},
                 "ownerReferences": [owner],
             },
-            "spec": {**part["template"]["spec"], "suspend": bool(spec.get("suspend"))},
+            "spec": {
+                **_labelled(part["template"]["spec"], meta["uid"]),
+                "suspend": bool(spec.get("suspend")),
+            },
         }
         for part in spec["replicatedJobs"]
         for number in range(part.get("replicas", 1))
     ]
+
+
+def _labelled(spec: Obj, uid: str) -> Obj:
+    """Return the spec of a Job whose pods say which JobSet they are of."""
+    pod = spec["template"]
+    metadata = {**pod["metadata"], "labels": {UID_LABEL: uid}}
+    return {**spec, "template": {**pod, "metadata": metadata}}
 
 
 def _counted(job_set: Obj, jobs: list[Obj]) -> Obj:

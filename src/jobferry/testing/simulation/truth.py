@@ -95,19 +95,21 @@ def is_job(obj: Obj) -> bool:
 
 
 def active_pods(cluster: SimulatedCluster, workload: Obj) -> list[Obj]:
-    """Return the pods of a workload that run, or may: its own, and those of the Jobs that were made for it."""
+    """Return the pods of a workload that run, or may."""
     uid = workload["metadata"]["uid"]
-    parts = {job["metadata"]["uid"] for job in objects(cluster, JOBS_AT) if _is_of(job, {uid})}
     return [
         pod
         for pod in objects(cluster, PODS_AT)
-        if _is_of(pod, {uid, *parts})
+        if _is_of(pod, uid)
         and pod.get("status", {}).get("phase") in ("Pending", "Running", None)
     ]
 
 
-def _is_of(obj: Obj, uids: set[str]) -> bool:
-    return any(owner["uid"] in uids for owner in obj["metadata"].get("ownerReferences", ()))
+def _is_of(pod: Obj, uid: str) -> bool:
+    """Tell whether a pod is one of a Job, or of a JobSet."""
+    meta = pod["metadata"]
+    owners = (owner["uid"] for owner in meta.get("ownerReferences", ()))
+    return uid in (*owners, meta.get("labels", {}).get(job_sets.UID_LABEL))
 
 
 def finish(workload: Obj) -> Obj | None:
