@@ -68,9 +68,10 @@ async def _mend_worker(world: World, hub: Client, name: str) -> None:
     while True:
         with suppress(errors.AlreadyExists):
             await hub.create(WORKERS, worker(name))
-        found = await hub.patch(WORKERS, name, patch)
-        if not found["metadata"].get("deletionTimestamp"):
-            return
+        with suppress(errors.NotFound):  # one that was deleted may go at this very moment
+            found = await hub.patch(WORKERS, name, patch)
+            if not found["metadata"].get("deletionTimestamp"):
+                return
         await sleep(world.clock, 1.0)
 
 
