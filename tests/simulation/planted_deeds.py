@@ -14,6 +14,7 @@ from jobferry.dispatch import act
 from jobferry.dispatch.dispatcher import Dispatcher
 from jobferry.dispatch.memory import Memory
 from jobferry.dispatch.refusals import Refusals
+from jobferry.kinds.custom import CustomKind
 from jobferry.kinds.forwarding import Edits
 from jobferry.kinds.job import legal, moving
 from jobferry.kinds.job.adapter import JobKind
@@ -65,10 +66,7 @@ def told_is_untold() -> Iterator[None]:
 
 @bug(
     "The lost answer to a create is taken for a refusal.",
-    is_elusive=True,
-    jobs=4,
-    trap=60,
-    watch=30,
+    unheard=40,
 )
 def existing_is_refusal() -> Iterator[None]:
     async def existing(self: act.Actor, kind: Any, link: Any, sent: Any) -> Any:
@@ -81,6 +79,19 @@ def existing_is_refusal() -> Iterator[None]:
 @bug("A mirror that is to leave is placed elsewhere before its pods have ended.", drain=60)
 def moved_while_it_runs() -> Iterator[None]:
     with swapped(JobKind, "stillness", lambda *_: Stillness.STOPPED):
+        yield
+
+
+@bug(
+    "What a JobSet shows of its last attempt is taken for what the next one did.",
+    drain=60,
+    suspend_set=2,
+)
+def set_attempts_mixed_up() -> Iterator[None]:
+    def has_run_since(self: CustomKind, hub: Any, base: Any) -> bool:
+        return self.has_run(hub)
+
+    with swapped(CustomKind, "has_run_since", has_run_since):
         yield
 
 
@@ -149,10 +160,7 @@ def base_not_added() -> Iterator[None]:
 
 @bug(
     "The times that a worker tells are taken as they are, whatever its clock shows.",
-    is_elusive=True,
-    jobs=4,
-    skew=60,
-    drain=30,
+    wrong_clock=40,
 )
 def skew_unseen() -> Iterator[None]:
     with swapped(Hearing, "measure", lambda *_: None):
@@ -176,9 +184,7 @@ def ended_runs_on() -> Iterator[None]:
 
 @bug(
     "Who leads no more goes on with what it was about to write.",
-    is_elusive=True,
-    jobs=4,
-    ambush=60,
+    stun=40,
 )
 def deposed_writes() -> Iterator[None]:
     with swapped(act.Actor, "_check", lambda _: None):
@@ -196,7 +202,7 @@ def lease_taken_early() -> Iterator[None]:
         yield
 
 
-@bug("A key that failed is not tried again.", is_elusive=True, jobs=4, trap=60)
+@bug("A key that failed is not tried again.", jobs=4, last_word=40)
 def failed_key_dropped() -> Iterator[None]:
     with swapped(Loop, "_failed", lambda *_: None):
         yield
@@ -210,9 +216,7 @@ def new_leader_sees_nothing() -> Iterator[None]:
 
 @bug(
     "What was deleted on the hub while nobody led is left on workers.",
-    is_elusive=True,
-    kill=14,
-    delete=12,
+    interregnum=40,
 )
 def strays_unseen() -> Iterator[None]:
     with swapped(Dispatcher, "_queue_mirrors", lambda *_: None):

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from jobferry.core import decide, marks, placement
+from jobferry.core import decide, marks, placement, placement_object
 from jobferry.core.steps import Step
 from jobferry.core.view import View
 from jobferry.dispatch import act, views, workloads
@@ -122,9 +122,7 @@ def delete_without_live_read() -> Iterator[None]:
         yield
 
 
-@bug(
-    "A mirror that the cache does not show is taken for gone.", is_elusive=True, jobs=4, coup=60
-)
+@bug("A mirror that the cache does not show is taken for gone.", unheard=40)
 def mirror_not_read() -> Iterator[None]:
     no_mirror = decide._no_mirror
 
@@ -156,10 +154,7 @@ def name_is_enough() -> Iterator[None]:
 
 @bug(
     "Deletes do not name the UID of what they are for.",
-    is_elusive=True,
-    jobs=3,
-    usurp=60,
-    watch=20,
+    swap=40,
 )
 def delete_by_name() -> Iterator[None]:
     delete = Client.delete
@@ -208,11 +203,15 @@ def unclaimed_is_gone() -> Iterator[None]:
         yield
 
 
+@bug("The Placement of a JobSet belongs to nobody, and stays when that goes.", delete_set=20)
+def record_without_owner() -> Iterator[None]:
+    with swapped(placement_object, "_owners", lambda *_: []):
+        yield
+
+
 @bug(
     "A mirror whose record was lost is not found again.",
-    is_elusive=True,
-    jobs=4,
-    lose_record=60,
+    forget=40,
 )
 def no_adoption() -> Iterator[None]:
     with swapped(decide, "adopt", lambda *_: None):

@@ -27,12 +27,9 @@ class Bug:
 BUGS: dict[str, Bug] = {}
 """Those that must be found."""
 
-ELUSIVE: dict[str, Bug] = {}
-"""Those that were not found in the few dozen histories that were tried: a fault or a rule may be missing."""
-
 
 def bug(
-    what: str, *, jobs: int = JOBS, is_elusive: bool = False, **weights: float
+    what: str, *, jobs: int = JOBS, **weights: float
 ) -> Callable[[Callable[[], Iterator[None]]], Plant]:
     """Enter a function that plants a bug, under its own name; weights are those of events, with _ for -."""
 
@@ -40,8 +37,7 @@ def bug(
         plant = contextmanager(make)
         name = make.__name__.replace("_", "-")
         drawn = {event.replace("_", "-"): weight for event, weight in weights.items()}
-        table = ELUSIVE if is_elusive else BUGS
-        table[name] = Bug(name, what, plant, drawn, jobs)
+        BUGS[name] = Bug(name, what, plant, drawn, jobs)
         return plant
 
     return enter

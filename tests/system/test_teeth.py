@@ -12,6 +12,8 @@ QUICK = (
     "stripped-marks-unseen",
     "status-copied",
     "stale-mirrors-stay",
+    "deposed-writes",
+    "record-without-owner",
 )
 """Some that are found at once."""
 

@@ -39,7 +39,8 @@ JOB_SET = Row(
     ready=_paths(
         "status.restarts", *(f"status.replicatedJobsStatus.*.{each}" for each in _COUNTS)
     ),
-    busy=_paths("status.replicatedJobsStatus.*.active", "status.replicatedJobsStatus.*.ready"),
+    # Not those that are ready: for that it is enough that pods have succeeded.
+    busy=_paths("status.replicatedJobsStatus.*.active"),
     ttl=path("spec.ttlSecondsAfterFinished"),
     fails_also={"terminalState": "Failed"},
 )

@@ -45,7 +45,7 @@ TRAIN_JOB = Row(
     started=(),
     ended=(),
     ready=tuple(path(f"status.jobsStatus.*.{each}") for each in _COUNTS),
-    busy=(path("status.jobsStatus.*.active"), path("status.jobsStatus.*.ready")),
+    busy=(path("status.jobsStatus.*.active"),),
 )
 
 

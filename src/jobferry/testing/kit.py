@@ -133,7 +133,7 @@ class Fleet:
     ) -> None:
         self.hub = Cluster(self, "hub")
         self.workers: Sequence[Cluster] = ()
-        self._size = {"workers": workers, "dispatchers": dispatchers}
+        self._size = workers, dispatchers
         self._seed = seed
         self._settings = settings
         self._failures: list[BaseException] = []
@@ -305,7 +305,10 @@ class Fleet:
 
     async def _live(self) -> None:
         async with supervise.tasks("fleet", clock=self._clock) as self._tasks:
-            self._world = World(self._seed, **self._size, tasks=self._tasks)
+            workers, dispatchers = self._size
+            self._world = World(
+                self._seed, workers=workers, dispatchers=dispatchers, tasks=self._tasks
+            )
             for replica in self._world.replicas.values():
                 replica.settings = self._settings
             await self._world.start()

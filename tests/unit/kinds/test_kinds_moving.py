@@ -79,7 +79,7 @@ def test_one_that_was_stopped_goes_on_as_the_hub_wants_it(name: str) -> None:
     ("name", "status"),
     [
         ("JobSet.jobset.x-k8s.io", {"replicatedJobsStatus": [{"name": "a", "active": 1}]}),
-        ("TrainJob.trainer.kubeflow.org", {"jobsStatus": [{"name": "a", "ready": 1}]}),
+        ("TrainJob.trainer.kubeflow.org", {"jobsStatus": [{"name": "a", "active": 1}]}),
         ("PyTorchJob.kubeflow.org", {"replicaStatuses": {"Worker": {"active": 1}}}),
         ("RayCluster.ray.io", {"readyWorkerReplicas": 1}),
     ],
@@ -88,6 +88,23 @@ def test_one_that_says_it_stopped_and_still_has_pods_runs(name: str, status: Obj
     mirror = stopped(name, {**stopped_status(name), **status})
 
     assert ADAPTERS[name].stillness(mirror) is Stillness.RUNS
+
+
+@pytest.mark.parametrize(
+    ("name", "member"),
+    [
+        ("JobSet.jobset.x-k8s.io", "replicatedJobsStatus"),
+        ("TrainJob.trainer.kubeflow.org", "jobsStatus"),
+    ],
+)
+def test_pods_that_have_succeeded_keep_nothing_from_leaving_its_worker(
+    name: str, member: str
+) -> None:
+    # JobSets count a Job as ready, also one that is suspended, if as many of its pods have succeeded as run at a time.
+    status = {member: [{"name": "a", "active": 0, "ready": 1, "suspended": 1}]}
+    mirror = stopped(name, {**stopped_status(name), **status})
+
+    assert ADAPTERS[name].stillness(mirror) is Stillness.STOPPED
 
 
 # What ran

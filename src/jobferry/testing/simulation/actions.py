@@ -2,8 +2,11 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from random import Random
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from jobferry.clock import Seconds
 
 if TYPE_CHECKING:
     from jobferry.testing.simulation.world import World
@@ -61,6 +64,10 @@ class Action:
     weight: float
     """How often it happens, compared with the others of its table."""
 
+    earliest: Seconds = 0.0
+    latest: Seconds = inf
+    """Between these it happens."""
+
 
 class Table:
     """Sorts of events, by name."""
@@ -69,12 +76,18 @@ class Table:
         self.actions: dict[str, Action] = {}
 
     def add(
-        self, name: str, weight: float, draw: Callable[[Dice], Args]
+        self,
+        name: str,
+        weight: float,
+        draw: Callable[[Dice], Args],
+        *,
+        earliest: Seconds = 0.0,
+        latest: Seconds = inf,
     ) -> Callable[[Run], Run]:
         """Enter a function under a name."""
 
         def enter(run: Run) -> Run:
-            self.actions[name] = Action(name, run, draw, weight)
+            self.actions[name] = Action(name, run, draw, weight, earliest, latest)
             return run
 
         return enter

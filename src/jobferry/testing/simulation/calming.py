@@ -54,8 +54,9 @@ async def calm_down(world: World) -> None:
 
 
 def _queues(world: World) -> list[str]:
-    """Name the Queues that Jobs ask for."""
-    named = (job["metadata"].get("labels", {}).get(LABEL) for job in truth.claimed(world))
+    """Name the Queues that Jobs ask for which have not ended."""
+    waiting = (job for job in truth.claimed(world) if not truth.finish(job))
+    named = (job["metadata"].get("labels", {}).get(LABEL) for job in waiting)
     return sorted({name for name in named if name})
 
 
@@ -67,15 +68,18 @@ async def _mend_worker(world: World, hub: Client, name: str) -> None:
     while True:
         with suppress(errors.AlreadyExists):
             await hub.create(WORKERS, worker(name))
-        found = await hub.patch(WORKERS, name, patch)
-        if not found["metadata"].get("deletionTimestamp"):
-            return
+        with suppress(errors.NotFound):  # one that was deleted may go at this very moment
+            found = await hub.patch(WORKERS, name, patch)
+            if not found["metadata"].get("deletionTimestamp"):
+                return
         await sleep(world.clock, 1.0)
 
 
 async def _tidy(world: World, client: Client) -> None:
     """Let those who put Jobs of their own in the way of mirrors, or stopped or held mirrors, undo it."""
     for job in (await client.list(Scope(resource=JOBS))).items:
+        if job["metadata"].get("ownerReferences"):
+            continue  # it was made for the mirror of a JobSet
         await world.insist(partial(_undo, world, client, job))
 
 

@@ -1,7 +1,7 @@
 """The clusters of a simulation: localkube without sockets or disk, with controllers and simulated pods."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from random import Random
 
 from jobferry.kube.access import Fixed, Identity
@@ -14,8 +14,10 @@ from jobferry.localkube.controllers import manager
 from jobferry.localkube.in_process import Cluster, in_process
 from jobferry.localkube.runner.simulated import simulating
 from jobferry.runtime.supervise import Supervisor
+from jobferry.testing.simulation import job_sets
 from jobferry.testing.simulation.clocks import SimulatedClock
 from jobferry.testing.simulation.gates import ADMIN, PASS, Gate, Inside
+from jobferry.testing.simulation.job_set_operator import operating
 from jobferry.testing.simulation.service import Service
 
 UNWANTED = ("nodes", "evictions", "cron-jobs", "accounts")
@@ -26,9 +28,11 @@ Follower = Callable[["SimulatedCluster", Change], None]
 
 FOLLOWED = (
     "/registry/batch/jobs/",
+    f"/custom/{job_sets.RESOURCE.group}/{job_sets.RESOURCE.plural}/",
     "/registry/core/pods/",
     "/custom/jobferry.io/workers/",
     "/custom/jobferry.io/queues/",
+    "/custom/jobferry.io/placements/",
 )
 
 
@@ -42,6 +46,7 @@ class SimulatedCluster:
         *,
         tasks: Supervisor,
         seed: str,
+        has_job_sets: bool = False,
         plugins: Sequence[Plugin] = (),
         followers: Sequence[Follower] = (),
     ) -> None:
@@ -53,6 +58,7 @@ class SimulatedCluster:
 
         self._contents = contents
         self._random = Random(f"{seed} {name}")  # noqa: S311 (the same numbers each time)
+        self._has_job_sets = has_job_sets
         self._plugins = plugins
         self._followers = followers
         self._serving = Service(tasks, f"{name}: API server", self._serve)
@@ -130,9 +136,11 @@ class SimulatedCluster:
     async def _live(self) -> AsyncIterator[None]:
         is_hub = self.name == "hub"
         without = (*UNWANTED, "scheduler") if is_hub else UNWANTED
-        async with self.client() as client, manager.running(client, without=without):
-            if is_hub:
-                yield
-                return
-            async with simulating(client, ["node"]):
-                yield
+        async with AsyncExitStack() as stack:
+            client = await stack.enter_async_context(self.client())
+            managed = await stack.enter_async_context(manager.running(client, without=without))
+            if not is_hub:
+                await stack.enter_async_context(simulating(client, ["node"]))
+            if self._has_job_sets and not is_hub:
+                await stack.enter_async_context(operating(client, managed.informers.jobs))
+            yield

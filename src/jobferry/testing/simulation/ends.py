@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator
 
 from jobferry.clock import Seconds
-from jobferry.core import marks, placement
+from jobferry.core import marks
 from jobferry.objects import Obj, conditions
-from jobferry.testing.simulation import shapes, truth
+from jobferry.testing.simulation import job_sets, shapes, truth
 from jobferry.testing.simulation.problems import Problem
 from jobferry.testing.simulation.world import World
 
@@ -36,6 +36,21 @@ def every_job_has_its_end(world: World) -> Iterator[str]:
             yield f"{truth.address(job)} has {status.get('succeeded')} successes, not {wanted}"
 
 
+def every_job_set_has_its_end(world: World) -> Iterator[str]:
+    """Every JobSet ends as it would on a single cluster; or nothing of it runs, if it is suspended, and it says so."""
+    for each in truth.workloads(world):
+        if truth.is_job(each):
+            continue
+        end, status = truth.finish(each), each.get("status") or {}
+        if end is None and each["spec"].get("suspend"):
+            if not conditions.is_true(status.get("conditions"), "Suspended"):
+                yield f"JobSet {truth.address(each)} is suspended, and shows {_brief(status)}"
+        elif end is None:
+            yield f"JobSet {truth.address(each)} has not ended: {_brief(status)}"
+        elif end["type"] != job_sets.ending(each) and not _is_tampered(world, each):
+            yield f"JobSet {truth.address(each)} ended as {end}, not {job_sets.ending(each)}"
+
+
 def suspended_jobs_rest(world: World) -> Iterator[str]:
     """Nothing runs of a Job that is suspended, and it says so."""
     for job in truth.claimed(world):
@@ -52,10 +67,10 @@ def every_mirror_has_its_job(world: World) -> Iterator[str]:
 
     One that has ended keeps its mirror though somebody took the record of its placement away: nothing is left to find.
     """
-    jobs = {job["metadata"]["uid"]: job for job in truth.claimed(world)}
+    jobs = {job["metadata"]["uid"]: job for job in truth.workloads(world)}
     for mirror in truth.mirrors(world):
         job = jobs.get(mirror.marks.hub_uid)
-        placed = placement.vouched(job) if job else None
+        placed = truth.placed(world, job) if job else None
         if job is None:
             yield f"{mirror}: its Job is gone"
         elif placed is None:
@@ -68,17 +83,22 @@ def every_mirror_has_its_job(world: World) -> Iterator[str]:
 
 
 def nothing_is_left_behind(world: World) -> Iterator[str]:
-    """Of what we have made on workers nothing is left but mirrors, unless others have changed it."""
+    """Of what we have made nothing is left but mirrors, unless others have changed it, and records of what is there."""
     for name in world.workers:
-        for job in truth.objects(world.clusters[name], truth.JOBS_AT):
-            is_ours = job["metadata"]["uid"] in world.made and not _is_tampered(world, job)
-            if is_ours and marks.read(job) is None:
-                yield f"{truth.address(job)} on {name} has lost our marks"
+        for prefix in truth.WORKLOADS_AT:
+            for job in truth.objects(world.clusters[name], prefix):
+                is_ours = job["metadata"]["uid"] in world.made and not _is_tampered(world, job)
+                if is_ours and marks.read(job) is None:
+                    yield f"{truth.address(job)} on {name} has lost our marks"
+    there = {each["metadata"]["uid"] for each in truth.workloads(world)}
+    for record in truth.objects(world.clusters["hub"], truth.PLACEMENTS_AT):
+        if record["metadata"]["name"] not in there | world.orphaned:
+            yield f"the Placement {truth.address(record)} is of nothing that is there"
 
 
 def nothing_is_going(world: World) -> Iterator[str]:
     """What was deleted is gone."""
-    for job in truth.claimed(world):
+    for job in truth.workloads(world):
         if job["metadata"].get("deletionTimestamp"):
             yield f"{truth.address(job)} was deleted, and is still there"
     for mirror in truth.mirrors(world):
@@ -88,14 +108,14 @@ def nothing_is_going(world: World) -> Iterator[str]:
 
 def workers_are_counted(world: World) -> Iterator[str]:
     """Every Worker is ready, and says how many mirrors it has and how many Jobs it runs."""
-    mirrors, jobs = [*truth.mirrors(world)], truth.claimed(world)
+    mirrors, jobs = [*truth.mirrors(world)], truth.workloads(world)
     for worker in truth.objects(world.clusters["hub"], truth.WORKERS_AT):
         name, status = worker["metadata"]["name"], worker.get("status") or {}
         ready = conditions.find(status.get("conditions"), "Ready")
         if ready is None or ready["status"] != "True":
             yield f"worker {name} is not ready: {ready}"
         held = sum(mirror.on == name for mirror in mirrors)
-        active = sum(_is_active_on(job, name) for job in jobs)
+        active = sum(_is_active_on(world, job, name) for job in jobs)
         if (status.get("mirrors"), status.get("active")) != (held, active):
             said = f"{status.get('mirrors')} mirrors, {status.get('active')} active"
             yield f"worker {name} says {said}; there are {held}, {active}"
@@ -103,6 +123,7 @@ def workers_are_counted(world: World) -> Iterator[str]:
 
 RULES: tuple[Callable[[World], Iterator[str]], ...] = (
     every_job_has_its_end,
+    every_job_set_has_its_end,
     suspended_jobs_rest,
     every_mirror_has_its_job,
     nothing_is_left_behind,
@@ -116,8 +137,8 @@ def problems(world: World) -> list[Problem]:
     return [Problem(rule.__name__, what) for rule in RULES for what in rule(world)]
 
 
-def _is_active_on(job: Obj, worker: str) -> bool:
-    placed = placement.vouched(job)
+def _is_active_on(world: World, job: Obj, worker: str) -> bool:
+    placed = truth.placed(world, job)
     is_over = truth.finish(job) is not None or job["metadata"].get("deletionTimestamp")
     return placed is not None and not is_over and placed.shards[0].worker == worker
 

@@ -149,7 +149,7 @@ async def _replace(world: World, worker: str, seconds: Seconds) -> None:
         world.note_restored(worker)
         await one.go_down()
         await world.lasting(seconds)
-        await one.restore(prepared.contents(f"{worker} anew at {world.journal.now()}"))
+        await one.restore(world.fresh(f"{worker} anew at {world.journal.now()}"))
 
 
 def _skewed(dice: Dice) -> Args:

@@ -38,6 +38,6 @@ def play_seed(seed: int, weights: Mapping[str, float] | None = None) -> Outcome:
 
 def _prepare() -> None:
     logging.disable(logging.CRITICAL)
-    prepared.contents("hub")
+    prepared.warm()
     gc.freeze()
     gc.set_threshold(50_000)

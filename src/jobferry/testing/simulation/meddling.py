@@ -30,7 +30,7 @@ class Trap:
     """lost, hang, delay, kill, pause, or the code of an answer."""
 
     phase: str = "before"
-    """Whether it hits before the request arrives, or after it took effect."""
+    """Whether it hits before the request arrives, after it took effect, or (heard) when its sender has the answer."""
 
     who: str = ""
     """One of the dispatchers; empty: any."""
@@ -42,6 +42,9 @@ class Trap:
     what: str = ""
     """A part of the path."""
 
+    says: str = ""
+    """A part of the body."""
+
     count: int = 1
     seconds: Seconds = 1.0
 
@@ -52,6 +55,7 @@ class Trap:
             and self.who in ("", exchange.who.name)
             and self.cluster in ("", exchange.gate.name)
             and self.what in exchange.path
+            and self.says.encode() in exchange.request.body
             and self._is_method(exchange)
         )
 
@@ -119,6 +123,12 @@ class Meddling:
             return answer
         await self._hit(trap, exchange)
         return _answer(int(trap.effect)) if trap.effect.isdecimal() else answer
+
+    async def heard(self, exchange: Exchange) -> None:
+        """Act when the sender has the answer, before it goes on."""
+        trap = self._sprung(exchange, "heard")
+        if trap is not None:
+            await self._hit(trap, exchange)
 
     def _sprung(self, exchange: Exchange, phase: str) -> Trap | None:
         if exchange.who.name == PEOPLE:

@@ -99,6 +99,10 @@ class Meddler(Protocol):
         """Act when it was answered, before the sender hears of it."""
         ...
 
+    async def heard(self, exchange: Exchange) -> None:
+        """Act when the sender has the answer, before it goes on."""
+        ...
+
 
 Observer = Callable[[Exchange, Request, Answer], None]
 
@@ -196,6 +200,7 @@ class Wire:
                 answer = await asyncio.shield(task)
         except TimeoutError as error:
             raise errors.Timeout(f"no answer within {within:g} s") from error
+        await self._network.meddler.heard(exchange)
         await self._who.runs()
         if answer.code not in REFUSALS:
             self._network.hear(exchange)

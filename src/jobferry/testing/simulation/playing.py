@@ -20,7 +20,9 @@ from jobferry.testing.simulation.calming import calm_down
 from jobferry.testing.simulation.clocks import SimulatedClock
 from jobferry.testing.simulation.events import Event, History
 from jobferry.testing.simulation.faults import FAULTS
+from jobferry.testing.simulation.plots import PLOTS
 from jobferry.testing.simulation.problems import Problem
+from jobferry.testing.simulation.set_users import SETS
 from jobferry.testing.simulation.timeline import logged
 from jobferry.testing.simulation.users import USERS
 from jobferry.testing.simulation.world import World
@@ -36,7 +38,7 @@ SETTLE: Seconds = 170.0
 
 LOOK: Seconds = 2.0
 
-ACTIONS = {**FAULTS.actions, **USERS.actions}
+ACTIONS = {**FAULTS.actions, **USERS.actions, **PLOTS.actions, **SETS.actions}
 
 
 @dataclass(slots=True)
@@ -63,16 +65,17 @@ class Outcome:
 
 def play(history: History, *, with_log: bool = False) -> Outcome:
     """Play a history, in a time of its own."""
-    prepared.contents("hub")
+    has_sets = any(event.name in SETS.actions for event in history.events)
+    prepared.contents("hub", with_job_sets=has_sets)
     outcome = Outcome(history)
     try:
-        loop.run(_play(history, outcome, with_log=with_log))
+        loop.run(_play(history, outcome, has_sets=has_sets, with_log=with_log))
     except (loop.Spinning, loop.Stuck) as error:
         outcome.problems.append(Problem(type(error).__name__, str(error)))
     return outcome
 
 
-async def _play(history: History, outcome: Outcome, *, with_log: bool) -> None:
+async def _play(history: History, outcome: Outcome, *, has_sets: bool, with_log: bool) -> None:
     clock = SimulatedClock()
     async with AsyncExitStack() as stack:
         tasks = await stack.enter_async_context(supervise.tasks("simulation", clock=clock))
@@ -81,6 +84,7 @@ async def _play(history: History, outcome: Outcome, *, with_log: bool) -> None:
             workers=history.workers,
             dispatchers=history.dispatchers,
             tasks=tasks,
+            has_job_sets=has_sets,
         )
 
         def complain(problem: Problem) -> None:

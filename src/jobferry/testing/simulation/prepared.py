@@ -18,7 +18,7 @@ from jobferry.localkube.apiserver.storage.journal import NOTHING, Contents
 from jobferry.objects import Obj
 from jobferry.objects.resource import Resource
 from jobferry.runtime import supervise
-from jobferry.testing.simulation import loop
+from jobferry.testing.simulation import job_sets, loop
 from jobferry.testing.simulation.clocks import SimulatedClock
 from jobferry.testing.simulation.clusters import SimulatedCluster
 
@@ -49,25 +49,33 @@ _RESOURCES = {
 }
 
 
-def contents(name: str) -> Contents:
+def contents(name: str, *, with_job_sets: bool = False) -> Contents:
     """Return what the cluster of that name begins with; a worker is a copy of one, with an identity of its own."""
-    hub, worker = _both()
+    hub, worker = _both(with_job_sets)
     return hub if name == "hub" else _with_identity(worker, name)
 
 
+def warm() -> None:
+    """Make all of it now: what is asked for later, within a loop, is only copied."""
+    for with_job_sets in (False, True):
+        _both(with_job_sets)
+
+
 @lru_cache
-def _both() -> tuple[Contents, Contents]:
-    return loop.run(_make("hub")), loop.run(_make("worker"))
+def _both(with_job_sets: bool) -> tuple[Contents, Contents]:
+    kinds = [job_sets.RESOURCE] if with_job_sets else []
+    return loop.run(_make("hub", kinds)), loop.run(_make("worker", kinds))
 
 
-async def _make(name: str) -> Contents:
+async def _make(name: str, kinds: list[Resource]) -> Contents:
     clock = SimulatedClock()
     async with supervise.tasks("prepare", clock=clock) as tasks:
         cluster = SimulatedCluster(name, NOTHING, tasks=tasks, seed="prepared")
         await cluster.start()
         async with cluster.client() as client:
             for kind in ("crds", "hub") if name == "hub" else ("worker",):
-                await _apply(client, manifests.objects(kind))
+                await _apply(client, manifests.objects(kind, kinds=kinds))
+            await _apply(client, [job_sets.DEFINITION] if kinds else [])
             await _apply(client, [_namespace(each) for each in TENANTS])
         await sleep(clock, SETTLE)
         found = await cluster.snapshot()

@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 
 from jobferry.clock import Seconds
-from jobferry.core import marks, placement
+from jobferry.core import marks, placement, placement_object, times
 from jobferry.core.marks import Marks
 from jobferry.core.view import are_most
 from jobferry.kinds.job.status import count, is_indexed
@@ -49,7 +49,7 @@ class WantedIsKept:
         job = _job(self._world, known.hub_uid)
         if job is None or truth.finish(job) or job["metadata"].get("deletionTimestamp"):
             return False
-        placed = placement.vouched(job)
+        placed = truth.placed(self._world, job)
         return placed is not None and (placed.attempt, placed.shards[0].worker) == (
             known.attempt,
             worker,
@@ -68,7 +68,9 @@ class EarnedIsKept:
         made = made_mirror(exchange, request, answer)
         known = marks.read(made) if made is not None else None
         job = _job(self._world, known.hub_uid) if known else None
-        if made is None or job is None or known is None or is_indexed(job["spec"]):
+        if made is None or job is None or known is None or not truth.is_job(job):
+            return
+        if is_indexed(job["spec"]):
             return
         placed = placement.vouched(job)
         asked, wanted = made["spec"].get("completions"), job["spec"].get("completions")
@@ -89,11 +91,9 @@ class MostLostIsUs:
 
     def on_answer(self, exchange: Exchange, request: Request, answer: Answer) -> None:
         """Look at the records that we write."""
-        is_status = exchange.path.endswith("/status") and "/jobs/" in exchange.path
-        if exchange.gate.name != "hub" or not is_status or answer.code not in TAKEN:
+        if exchange.gate.name != "hub" or answer.code not in TAKEN:
             return
-        job: Obj = orjson.loads(answer.body)
-        now = placement.vouched(job)
+        now = _recorded(exchange, answer)
         if now is None:
             return
         before, self._placed[now.uid] = self._placed.get(now.uid), now
@@ -189,7 +189,7 @@ class NoneForTheDead:
 
     def on_change(self, cluster: SimulatedCluster, change: Change) -> None:
         """Take note of when Jobs of the hub end or go."""
-        if cluster.name == "hub" and change.entry.key.startswith(truth.JOBS_AT):
+        if cluster.name == "hub" and change.entry.key.startswith(truth.WORKLOADS_AT):
             found = change.previous if change.deleted else change.entry
             job = found.object if found else {"metadata": {"uid": ""}}
             if change.deleted or truth.finish(job):
@@ -203,12 +203,56 @@ class NoneForTheDead:
     def on_answer(self, exchange: Exchange, request: Request, answer: Answer) -> None:
         """Look whom a mirror is for."""
         sent = self._sent.pop(id(exchange), None)
-        if sent is None or answer.code not in TAKEN or not exchange.path.endswith("/jobs"):
+        made = made_mirror(exchange, request, answer)
+        if sent is None or made is None:
             return
-        known = marks.read(orjson.loads(answer.body))
+        known = marks.read(made)
         over = self._over.get(known.hub_uid, sent) if known else sent
         if sent - over > self.MARGIN and "hub" not in self._world.restored:
             self._complain(f"{exchange}: its Job was over {sent - over:.1f} s before")
+
+
+class MomentsAreOurs:
+    """When a Job began and ended is told by the clock of whoever writes it, whatever the clocks of workers show.
+
+    As long as no clock jumps: it takes a while until that is noticed.
+    """
+
+    MARGIN: Seconds = 6.0
+    """Clocks are compared by whole seconds, and small differences are not worth it."""
+
+    def __init__(self, world: World, complain: Complain) -> None:
+        self._world = world
+        self._complain = complain
+        self._made: dict[str, Seconds] = {}
+
+    def on_change(self, cluster: SimulatedCluster, change: Change) -> None:
+        """Take note of when Jobs of the hub are made."""
+        is_job = cluster.name == "hub" and change.entry.key.startswith(truth.JOBS_AT)
+        if is_job and not change.deleted:
+            uid = change.entry.object["metadata"]["uid"]
+            self._made.setdefault(uid, self._world.clock.monotonic())
+
+    def on_answer(self, exchange: Exchange, request: Request, answer: Answer) -> None:
+        """Look at the moments that we write."""
+        is_status = exchange.path.endswith("/status") and "/jobs/" in exchange.path
+        if exchange.gate.name != "hub" or not is_status or answer.code not in TAKEN:
+            return
+        uid = orjson.loads(answer.body)["metadata"]["uid"]
+        made, told = self._made.get(uid), orjson.loads(request.body).get("status") or {}
+        moments = {key: told[key] for key in ("startTime", "completionTime") if told.get(key)}
+        if made is None or not moments or self._has_jumped():
+            return
+        now = self._world.replicas[exchange.who.name].process.clock.now()
+        most = self._world.clock.monotonic() - made + self.MARGIN
+        for key, moment in moments.items():
+            ago = (now - times.instant(moment)).total_seconds()
+            if not -self.MARGIN <= ago <= most:
+                self._complain(f"{exchange}: {key} is {moment}, and it is {now:%H:%M:%S}")
+
+    def _has_jumped(self) -> bool:
+        clocks = [each.process.clock for each in self._world.replicas.values()]
+        return bool(self._world.jumped) or any(clock.by for clock in clocks)
 
 
 class OnlyLeadersWrite:
@@ -223,7 +267,8 @@ class OnlyLeadersWrite:
 
     def on_request(self, exchange: Exchange) -> None:
         """Look who leads, by the Lease."""
-        if exchange.request.method == "GET" or "/jobs" not in exchange.path:
+        is_theirs = any(each in exchange.path for each in ("/jobs", "/placements"))
+        if exchange.request.method == "GET" or not is_theirs:
             return
         leader = truth.leader(self._world)
         put_back = self._world.restored.get("hub")
@@ -240,6 +285,7 @@ RULES: tuple[Any, ...] = (
     StoppedBeforeMoved,
     MostLostIsUs,
     NoneForTheDead,
+    MomentsAreOurs,
 )
 
 
@@ -249,5 +295,19 @@ def _uid(said: Obj) -> str:
     return str(about["uid"])
 
 
+def _recorded(exchange: Exchange, answer: Answer) -> placement.Placement | None:
+    """Return the placement that was just written, in a Job or in an object of ours."""
+    if "/placements" in exchange.path and exchange.request.method != "GET":
+        record: Obj = orjson.loads(answer.body)
+        meta = record["metadata"]
+        named = {"namespace": meta["namespace"], "uid": meta["name"]}
+        return placement_object.read({"metadata": named}, record)
+    if exchange.path.endswith("/status") and "/jobs/" in exchange.path:
+        return placement.vouched(orjson.loads(answer.body))
+    return None
+
+
 def _job(world: World, uid: str) -> Obj | None:
-    return next((each for each in truth.claimed(world) if each["metadata"]["uid"] == uid), None)
+    return next(
+        (each for each in truth.workloads(world) if each["metadata"]["uid"] == uid), None
+    )

@@ -32,25 +32,29 @@ class StatusAccepted:
 
     def on_answer(self, exchange: Exchange, request: Request, answer: Answer) -> None:
         """Look at what the hub says to our patches."""
-        is_status = exchange.path.endswith("/status") and "/jobs/" in exchange.path
+        is_status = exchange.path.endswith("/status") and "/jobs" in exchange.path
         if exchange.gate.name == "hub" and is_status and answer.code in (400, 403, 422):
             sent, said = request.body.decode(), answer.body.decode()
             self._complain(f"{exchange} was refused: {said} for {sent}")
 
 
 class NothingGoesBack:
-    """Counters, indexes, ends and the number of the attempt never go back, as long as a Job is the same."""
+    """Counters, indexes, ends and the number of the attempt never go back, as long as a workload is the same."""
 
     def __init__(self, world: World, complain: Complain) -> None:
         self._complain = complain
 
     def on_change(self, cluster: SimulatedCluster, change: Change) -> None:
-        """Compare a Job of the hub with what it was."""
-        if cluster.name != "hub" or not change.entry.key.startswith(truth.JOBS_AT):
-            return
-        if change.deleted or change.previous is None:
+        """Compare a workload of the hub, or the record of one, with what it was."""
+        if cluster.name != "hub" or change.deleted or change.previous is None:
             return
         old, new = change.previous.object, change.entry.object
+        if change.entry.key.startswith(truth.PLACEMENTS_AT):
+            then, attempt = old["spec"]["attempt"], new["spec"]["attempt"]
+            if then > attempt:
+                self._complain(f"{truth.address(new)}: attempt {then} became {attempt}")
+        if not change.entry.key.startswith(truth.WORKLOADS_AT):
+            return
         is_same = old["metadata"]["uid"] == new["metadata"]["uid"]
         if is_same and new["spec"].get("managedBy") == MANAGER:
             for what in _steps_back(old, new):
@@ -101,9 +105,9 @@ class OnlyOurs:
 
 
 def made_mirror(exchange: Exchange, request: Request, answer: Answer) -> Obj | None:
-    """Return the Job that a worker has just made as it was asked to; None: it was asked something else, or refused."""
-    is_job = exchange.path.endswith("/jobs") and request.method == "POST"
-    if exchange.gate.name == "hub" or not is_job or answer.code not in TAKEN:
+    """Return the mirror that a worker has just made as it was asked to; None: it was asked something else, or refused."""
+    is_mirror = exchange.path.endswith(("/jobs", "/jobsets")) and request.method == "POST"
+    if exchange.gate.name == "hub" or not is_mirror or answer.code not in TAKEN:
         return None
     made: Obj = orjson.loads(answer.body)
     return made

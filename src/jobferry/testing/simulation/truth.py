@@ -3,10 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from jobferry.core import marks
+from jobferry.core import marks, placement, placement_object
 from jobferry.core.marks import Marks, Standing
+from jobferry.core.placement import Placement
 from jobferry.dispatch.queues import QUEUES
 from jobferry.objects import Obj, conditions
+from jobferry.testing.simulation import job_sets
 from jobferry.testing.simulation.clusters import SimulatedCluster
 from jobferry.testing.simulation.prepared import SYSTEM
 from jobferry.testing.simulation.shapes import MANAGER
@@ -18,6 +20,11 @@ PODS_AT = "/registry/core/pods/"
 LEASES_AT = "/registry/coordination.k8s.io/leases/"
 WORKERS_AT = f"/custom/{WORKERS.group}/{WORKERS.plural}/"
 QUEUES_AT = f"/custom/{QUEUES.group}/{QUEUES.plural}/"
+SETS_AT = f"/custom/{job_sets.RESOURCE.group}/{job_sets.RESOURCE.plural}/"
+PLACEMENTS_AT = f"/custom/{placement_object.RESOURCE.group}/{placement_object.RESOURCE.plural}/"
+
+WORKLOADS_AT = (JOBS_AT, SETS_AT)
+"""Where what is delegated to us is kept, and its mirrors."""
 
 
 def objects(cluster: SimulatedCluster, prefix: str) -> list[Obj]:
@@ -42,10 +49,11 @@ class Mirror:
 def mirrors(world: World) -> Iterator[Mirror]:
     """Find all mirrors on all workers that bear all marks."""
     for name in world.workers:
-        for obj in objects(world.clusters[name], JOBS_AT):
-            found = marks.read(obj)
-            if found and found.judge(obj).standing is Standing.CURRENT:
-                yield Mirror(name, obj, found)
+        for prefix in WORKLOADS_AT:
+            for obj in objects(world.clusters[name], prefix):
+                found = marks.read(obj)
+                if found and found.judge(obj).standing is Standing.CURRENT:
+                    yield Mirror(name, obj, found)
 
 
 def leader(world: World) -> str:
@@ -62,21 +70,52 @@ def claimed(world: World) -> list[Obj]:
     return [each for each in every if each["spec"].get("managedBy") == MANAGER]
 
 
-def active_pods(cluster: SimulatedCluster, job: Obj) -> list[Obj]:
-    """Return the pods of a Job that run, or may."""
-    uid = job["metadata"]["uid"]
+def workloads(world: World) -> list[Obj]:
+    """Return all that is delegated to our dispatchers: Jobs, and JobSets."""
+    sets = objects(world.clusters["hub"], SETS_AT)
+    return [
+        *claimed(world),
+        *(each for each in sets if each["spec"].get("managedBy") == MANAGER),
+    ]
+
+
+def placed(world: World, workload: Obj) -> Placement | None:
+    """Return where a workload was placed, by a record that nobody can have forged."""
+    if is_job(workload):
+        return placement.vouched(workload)
+    for record in objects(world.clusters["hub"], PLACEMENTS_AT):
+        if (found := placement_object.read(workload, record)) is not None:
+            return found
+    return None
+
+
+def is_job(obj: Obj) -> bool:
+    """Tell a Job from a JobSet."""
+    return "replicatedJobs" not in obj["spec"]
+
+
+def active_pods(cluster: SimulatedCluster, workload: Obj) -> list[Obj]:
+    """Return the pods of a workload that run, or may."""
+    uid = workload["metadata"]["uid"]
     return [
         pod
         for pod in objects(cluster, PODS_AT)
-        if any(owner["uid"] == uid for owner in pod["metadata"].get("ownerReferences", ()))
+        if _is_of(pod, uid)
         and pod.get("status", {}).get("phase") in ("Pending", "Running", None)
     ]
 
 
-def finish(job: Obj) -> Obj | None:
-    """Return the condition by which a Job has ended."""
-    listed = (job.get("status") or {}).get("conditions")
-    for kind in ("Complete", "Failed"):
+def _is_of(pod: Obj, uid: str) -> bool:
+    """Tell whether a pod is one of a Job, or of a JobSet."""
+    meta = pod["metadata"]
+    owners = (owner["uid"] for owner in meta.get("ownerReferences", ()))
+    return uid in (*owners, meta.get("labels", {}).get(job_sets.UID_LABEL))
+
+
+def finish(workload: Obj) -> Obj | None:
+    """Return the condition by which a Job or a JobSet has ended."""
+    listed = (workload.get("status") or {}).get("conditions")
+    for kind in ("Complete", "Completed", "Failed"):
         found = conditions.find(listed, kind)
         if found is not None and found.get("status") == "True":
             return found

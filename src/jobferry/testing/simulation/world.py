@@ -16,6 +16,7 @@ from jobferry.kube.access import Access, Fixed, Identity, Server
 from jobferry.kube.calls import PatchKind
 from jobferry.kube.client import Client, connect
 from jobferry.kube.resources import JOBS, SECRETS
+from jobferry.localkube.apiserver.storage.journal import Contents
 from jobferry.objects import Obj
 from jobferry.runtime.supervise import Supervisor
 from jobferry.testing.simulation import prepared, webhooks
@@ -36,8 +37,17 @@ HELD = "example.com/held"
 class World:
     """All there is in a history."""
 
-    def __init__(self, seed: int, *, workers: int, dispatchers: int, tasks: Supervisor) -> None:
+    def __init__(
+        self,
+        seed: int,
+        *,
+        workers: int,
+        dispatchers: int,
+        tasks: Supervisor,
+        has_job_sets: bool = False,
+    ) -> None:
         self.seed = str(seed)
+        self._has_job_sets = has_job_sets
         self.clock = SimulatedClock()
         self.meddling = Meddling(self.clock)
         self.network = Network(self.seed, self.meddling)
@@ -56,6 +66,9 @@ class World:
 
         self.tampered: set[tuple[str, str]] = set()
         """Jobs, by namespace and name, whose mirrors others have changed."""
+
+        self.orphaned: set[str] = set()
+        """The UIDs of JobSets that people deleted without what belongs to these: their records, too, are left."""
 
         self.made: set[str] = set()
         """The UIDs of all Jobs that dispatchers have created on workers."""
@@ -87,14 +100,19 @@ class World:
         plugins = [webhooks.plugin(self.webhooks[name])] if name in self.webhooks else []
         cluster = SimulatedCluster(
             name,
-            prepared.contents(name),
+            self.fresh(name),
             tasks=self._tasks,
             seed=self.seed,
+            has_job_sets=self._has_job_sets,
             plugins=plugins,
             followers=self.followers,
         )
         self.network.add(cluster.gate)
         return cluster
+
+    def fresh(self, name: str) -> Contents:
+        """Return what a new cluster of that name holds."""
+        return prepared.contents(name, with_job_sets=self._has_job_sets)
 
     # Beginning and end
 
