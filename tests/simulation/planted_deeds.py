@@ -10,7 +10,7 @@ from jobferry.core.kind import Stillness
 from jobferry.core.place import move
 from jobferry.core.steps import Rest, Step
 from jobferry.core.view import View
-from jobferry.dispatch import act
+from jobferry.dispatch import act, setbacks
 from jobferry.dispatch.dispatcher import Dispatcher
 from jobferry.dispatch.memory import Memory
 from jobferry.dispatch.refusals import Refusals
@@ -70,7 +70,7 @@ def told_is_untold() -> Iterator[None]:
 )
 def existing_is_refusal() -> Iterator[None]:
     async def existing(self: act.Actor, kind: Any, link: Any, sent: Any) -> Any:
-        raise act.Refused("its name is taken")
+        raise setbacks.Refused("its name is taken")
 
     with swapped(act.Actor, "_existing", existing):
         yield

@@ -20,8 +20,16 @@ from jobferry.core.steps import (
     Store,
     WriteStatus,
 )
+from jobferry.dispatch.setbacks import (
+    Deposed,
+    Estranged,
+    KindGone,
+    NamespaceRefused,
+    NotForwarded,
+    NotTaken,
+    Refused,
+)
 from jobferry.dispatch.workloads import Workloads
-from jobferry.errors import Error
 from jobferry.kinds.adapter import Adapter
 from jobferry.kinds.references import Reference
 from jobferry.kube import calls, errors
@@ -53,40 +61,6 @@ class Priority(IntEnum):
     CREATE = 1
     STATUS = 2
     FINAL_STATUS = 3
-
-
-class Refused(Error):
-    """A worker will not have this workload; another may."""
-
-
-class NamespaceRefused(Refused):
-    """A worker will have no workload of this namespace."""
-
-
-class NotForwarded(Error):
-    """A worker would not have a change of the workload that it runs."""
-
-
-class NotTaken(Error):
-    """The hub would not have what we had to write about a workload."""
-
-
-class KindGone(Error):
-    """The hub does not know a kind any more, so nothing is known of its workloads: not that they are gone, either."""
-
-
-class Estranged(Error):
-    """The mirror of a workload is there, and may run, but it bears another dispatcher's name."""
-
-    def __init__(self, worker: str, other: str) -> None:
-        super().__init__(
-            f"Its mirror on worker {worker} was made by a dispatcher of the name {other}, so nothing is done about it."
-            f" If that was this one before it was renamed, name it so again: setting dispatcher: {other}"
-        )
-
-
-class Deposed(Error):
-    """It is not for us to write any more: we slept, and somebody else may lead by now."""
 
 
 class Actor:

@@ -25,8 +25,9 @@ from jobferry.core.steps import (
 )
 from jobferry.core.view import View
 from jobferry.dispatch import expiry, lacks
-from jobferry.dispatch.act import (
-    Actor,
+from jobferry.dispatch.act import Actor
+from jobferry.dispatch.meters import Meters
+from jobferry.dispatch.setbacks import (
     Deposed,
     Estranged,
     KindGone,
@@ -35,7 +36,6 @@ from jobferry.dispatch.act import (
     NotTaken,
     Refused,
 )
-from jobferry.dispatch.meters import Meters
 from jobferry.dispatch.strangers import Strangers
 from jobferry.dispatch.views import Known, Views
 from jobferry.kinds.adapter import Adapter

@@ -18,7 +18,8 @@ from jobferry.core.steps import (
     Store,
     WriteStatus,
 )
-from jobferry.dispatch.act import Actor, Deposed, KindGone, Refused
+from jobferry.dispatch.act import Actor
+from jobferry.dispatch.setbacks import Deposed, KindGone, Refused
 from jobferry.dispatch.workloads import Workloads
 from jobferry.kinds.adapter import Context
 from jobferry.kinds.job.delegated import DelegatedJob
