@@ -25,6 +25,7 @@ async def calm_down(world: World) -> None:
     """Let everything go well from now on."""
     world.journal.say("! calm")
     world.calm.set()
+    world.calm_since = world.clock.monotonic()
     world.meddling.clear()
     for replica in world.replicas.values():
         replica.process.wake()

@@ -74,6 +74,9 @@ class Exchange:
     number: int
     """How many requests like it there were before."""
 
+    sent: Seconds
+    """When, in the time of the simulation."""
+
     @property
     def path(self) -> str:
         """The target without its options."""
@@ -150,7 +153,7 @@ class Network:
         """Number a request."""
         name = f"{who.name} {gate.name} {request.method} {request.target.partition('?')[0]}"
         number = self._numbers[name] = self._numbers.get(name, 0) + 1
-        exchange = Exchange(who, gate, request, number)
+        exchange = Exchange(who, gate, request, number, self.clock.monotonic())
         for tell in self.on_request if who.name != PEOPLE else ():
             tell(exchange)
         return exchange

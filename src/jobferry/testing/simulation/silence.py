@@ -11,6 +11,9 @@ from jobferry.testing.simulation.world import World
 REST: Seconds = 12.0
 """What was under way has so long to come to its end: counts on Workers are written every ten seconds."""
 
+HANGS: Seconds = 35.0
+"""So long after all trouble a request may still hang that nobody will answer: it is given up after 30 s, and then tried again."""
+
 LISTEN: Seconds = 15.0
 
 
@@ -28,7 +31,7 @@ async def listen(world: World) -> list[Problem]:
         if cluster.name == "hub" and change.entry.key.startswith(truth.JOBS_AT):
             gone.update((change.entry.key.rpartition("/")[2], "/workers/"))
 
-    await _dead_watches_are_noticed(world)
+    await _dead_connections_are_noticed(world)
     world.followers.append(note_change)
     await sleep(world.clock, REST)
     world.network.on_request.append(note)
@@ -38,8 +41,9 @@ async def listen(world: World) -> list[Problem]:
     return found
 
 
-async def _dead_watches_are_noticed(world: World) -> None:
-    """Wait until nobody watches any more by a connection of which nothing will be heard: that is noticed by its silence."""
+async def _dead_connections_are_noticed(world: World) -> None:
+    """Wait until nobody asks or watches any more by a connection of which nothing will be heard: that takes its time."""
+    await sleep(world.clock, world.calm_since + HANGS - world.clock.monotonic())
     while any(stream.is_stalled for stream in world.network.streams):
         await sleep(world.clock, 1.0)
 

@@ -117,7 +117,8 @@ class OneAtATime:
     """No attempt begins while another runs, unless the worker of that one was not heard for as long as was said.
 
     Nor where others have changed the mirror so that it is not ours to see any more, or a cluster was put back to
-    an earlier state: what came back with it was over.
+    an earlier state: what came back with it was over. And a server that was frozen may get to a request of an
+    earlier attempt only after its sender has given it up for lost, as was said.
     """
 
     def __init__(self, world: World, complain: Complain) -> None:
@@ -134,6 +135,9 @@ class OneAtATime:
             if other.marks.hub_uid != known.hub_uid or other.on == exchange.gate.name:
                 continue
             cluster = self._world.clusters[other.on]
+            is_late = self._is_long_ago(exchange.sent, exchange.who.name)
+            if is_late and known.attempt < other.marks.attempt:
+                continue
             if truth.active_pods(cluster, other.obj) and not self._is_excused(exchange, other):
                 self._complain(
                     f"{truth.address(made)} begins on {exchange.gate.name}: {other} runs"
@@ -142,12 +146,16 @@ class OneAtATime:
     def _is_excused(self, exchange: Exchange, other: truth.Mirror) -> bool:
         world, meta = self._world, other.obj["metadata"]
         heard = world.network.heard.get((exchange.who.name, other.on), 0.0)
-        patience = world.replicas[exchange.who.name].settings.worker_lost_after
         return (
             (meta["namespace"], meta["name"]) in world.tampered
             or bool(world.restored.keys() & {"hub", other.on})
-            or world.clock.monotonic() - heard > min(patience, SHORTEST) - 1
+            or self._is_long_ago(heard, exchange.who.name)
         )
+
+    def _is_long_ago(self, then: Seconds, who: str) -> bool:
+        """Tell whether a dispatcher lets work move whose worker was not heard since then."""
+        patience = self._world.replicas[who].settings.worker_lost_after
+        return self._world.clock.monotonic() - then > min(patience, SHORTEST) - 1
 
 
 SHORTEST: Seconds = 16.0

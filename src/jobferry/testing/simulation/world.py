@@ -82,6 +82,8 @@ class World:
         self.calm = asyncio.Event()
         """Set once nothing goes wrong any more."""
 
+        self.calm_since: Seconds = 0.0
+
         self._tasks = tasks
         self._changing = {name: asyncio.Lock() for name in ("hub", *self.workers)}
         self._tokens = dict.fromkeys(self.workers, 0)
