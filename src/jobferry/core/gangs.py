@@ -126,7 +126,7 @@ class Gangs(Generic[W]):
         for name, members in self._gangs.items():
             members.wishes.clear()
             members.fresh.clear()
-            members.lined_up, members.held = (), None
+            members.lined_up, members.held = {}, None
             self._changed[name] = None
 
     # What follows
@@ -187,7 +187,7 @@ class Gangs(Generic[W]):
         if workload not in members.wishes or self._line.reservation(workload) is not None:
             return False
         if workload in members.lined_up:
-            return self._line.is_weighed(members.lined_up[0])
+            return self._line.is_weighed(members.first)
         return workload not in members.fresh
 
     def lacks(self, workload: W) -> dict[str, Lack]:
@@ -203,7 +203,7 @@ class Gangs(Generic[W]):
         if workload in members.lined_up:
             demand = dict(total(members.wishes[each].terms.demand for each in members.lined_up))
             size = len(members.lined_up)
-            for worker, lack in self._line.lacks(members.lined_up[0]).items():
+            for worker, lack in self._line.lacks(members.first).items():
                 needed = demand.get(lack.resource, 0)
                 found[worker] = lack._replace(together=needed, size=size)
         return found
@@ -234,7 +234,7 @@ class Gangs(Generic[W]):
         members = self._members(workload)
         if members is None:
             return self._line.turn(workload)
-        return self._line.turn(members.lined_up[0]) if workload in members.lined_up else None
+        return self._line.turn(members.first) if workload in members.lined_up else None
 
     # Who belongs together
 
@@ -288,16 +288,17 @@ class Gangs(Generic[W]):
         if going:
             together = combined([members.wishes[each] for each in going], stand.anchors)
             first = together.workload
-            if members.lined_up[:1] != (first,):
+            if members.lined_up and members.first != first:
                 self._stand_down(members)
-            members.lined_up = (first, *(each for each in going if each != first))
+            members.lined_up = dict.fromkeys((first, *going))
             self._line.want(together)
         else:
             self._stand_down(members)
         is_news = members.held is not None and (
             before is None or before.why != members.held.why
         )
-        idle = [each for each in (*stand.new, *stand.leaving) if each not in going]
+        waiting = (*stand.new, *stand.leaving)
+        idle = [each for each in waiting if each not in members.lined_up]
         told = [each for each in idle if is_news or each in members.fresh]
         members.fresh.clear()
         return told
@@ -321,9 +322,9 @@ class Gangs(Generic[W]):
     def _stand_down(self, members: Members[W]) -> None:
         """Leave the line: it is to be seen anew who goes."""
         if members.lined_up:
-            self._line.withdraw(members.lined_up[0])
+            self._line.withdraw(members.first)
             members.fresh.update(members.lined_up)
-            members.lined_up = ()
+            members.lined_up = {}
 
     # Being admitted
 
@@ -332,7 +333,7 @@ class Gangs(Generic[W]):
         members = self._members(made.workload)
         if members is None:
             return [made]
-        going, members.lined_up = members.lined_up, ()
+        going, members.lined_up = members.lined_up, {}
         return self._line.split(made.workload, [members.wishes[each] for each in going])
 
     def _reconsider(self, name: Name) -> None:

@@ -34,7 +34,7 @@ class Members(Generic[W]):
     fresh: set[W] = field(default_factory=set)
     """Those that are to be told how it stands."""
 
-    lined_up: tuple[W, ...] = ()
+    lined_up: dict[W, None] = field(default_factory=dict)
     """Those that one of them stands in line for, and that one first."""
 
     held: Held | None = None
@@ -42,6 +42,11 @@ class Members(Generic[W]):
 
     def __len__(self) -> int:
         return len(self.sizes) + len(self.done)
+
+    @property
+    def first(self) -> W:
+        """Who stands in line for the others that are lined up."""
+        return next(iter(self.lined_up))
 
     def going(self, stand: Stand[W]) -> list[W]:
         """Name those that can go now, if there is a worker with room for them."""

@@ -10,8 +10,8 @@ NAMES = (f"{PREFIX}pod-group", "kueue.x-k8s.io/pod-group-name")
 TOTALS = (f"{PREFIX}pod-group-total-count", "kueue.x-k8s.io/pod-group-total-count")
 """Labels or annotations; ours come first."""
 
-MOST = 10_000
-"""How many pods a group may have: nobody makes as many by hand, and a slip of the pen does not wait for ever."""
+MOST = 1000
+"""How many pods a group may have: all of them are looked at together, and others wait meanwhile."""
 
 
 def read(pod: Obj) -> Gang | None:

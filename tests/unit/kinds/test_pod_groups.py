@@ -42,9 +42,7 @@ def test_most_pods_are_of_no_group() -> None:
     assert POD.refusal(pod({OURS[1]: "3"})) is None
 
 
-@pytest.mark.parametrize(
-    "total", ["", "0", "-1", "3.0", "many", " 3", "٣", "10001", "9" * 5000]
-)
+@pytest.mark.parametrize("total", ["", "0", "-1", "3.0", "many", " 3", "٣", "1001", "9" * 5000])
 def test_a_total_that_is_none_is_refused_in_a_short_sentence(total: str) -> None:
     found = pod({OURS[0]: "g"}, {OURS[1]: total})
 
