@@ -9,6 +9,7 @@ import orjson
 
 from jobferry.clock import Seconds, sleep
 from jobferry.dispatch import manifests
+from jobferry.kinds import referred
 from jobferry.kube import errors
 from jobferry.kube.client import Client
 from jobferry.kube.resources import CRDS, NAMESPACES, SECRETS, SERVICE_ACCOUNTS
@@ -74,7 +75,9 @@ async def _make(name: str, kinds: list[Resource]) -> Contents:
         await cluster.start()
         async with cluster.client() as client:
             for kind in ("crds", "hub") if name == "hub" else ("worker",):
-                await _apply(client, manifests.objects(kind, kinds=kinds))
+                looked_for = referred.find("all") if kind == "worker" else ()
+                listed = manifests.objects(kind, kinds=kinds, referred=looked_for)
+                await _apply(client, listed)
             await _apply(client, [job_sets.DEFINITION] if kinds else [])
             await _apply(client, [_namespace(each) for each in TENANTS])
         await sleep(clock, SETTLE)

@@ -9,6 +9,9 @@ from jobferry.objects import Obj
 
 MANAGER = "jobferry.io/dispatcher"
 
+NOWHERE = "registry"
+"""A Secret that every third Job refers to and no cluster has: a dispatcher looks for it, and pods do without."""
+
 
 def job(name: str, namespace: str, shape: dict[str, Any]) -> Obj:
     """Make a Job; `shape` may say how long its pods run and how they end, and give fields of its spec and metadata."""
@@ -24,6 +27,9 @@ def job(name: str, namespace: str, shape: dict[str, Any]) -> Obj:
     pod: Obj = {"restartPolicy": "Never", "containers": [container]}
     if priority := given.pop("priority", None):
         pod["priorityClassName"] = priority
+    if sum(name.encode()) % 3 == 0:
+        # By its name: to draw it would make another history of every seed.
+        pod["imagePullSecrets"] = [{"name": NOWHERE}]
     metadata: Obj = {"name": name, "namespace": namespace}
     metadata |= {key: given.pop(key) for key in ("labels", "annotations") if key in given}
     spec = {"managedBy": MANAGER, **given}
