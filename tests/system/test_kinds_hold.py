@@ -1,7 +1,9 @@
 """Whatever a tenant writes into workloads of other kinds, and whoever owns them, only his own work suffers from it."""
 
+import copy
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from itertools import pairwise
 
 import orjson
@@ -10,22 +12,25 @@ import pytest
 from jobferry.core.placement_object import RESOURCE as PLACEMENTS
 from jobferry.kube import calls
 from jobferry.kube.calls import Scope
+from jobferry.kube.client import Client
 from jobferry.kube.resources import CRDS
 from jobferry.kube.wire import Answer, Request
 from jobferry.objects import Obj
 from tests.system.fleet import IS_REAL
-from tests.system.jobs import complete, holds, is_there, job, runs
+from tests.system.jobs import complete, condition, holds, is_there, job, runs
 from tests.system.kinds import (
     JOB_SET,
     SIMULATION,
     Trial,
     define,
+    definition,
     done_now,
     multikueue,
     rights,
     rights_to_delete,
     trial,
     undefine,
+    until_served,
 )
 from tests.system.lab import Lab
 from tests.system.meddling import Meddling, Send
@@ -193,3 +198,50 @@ async def test_a_name_that_is_longer_than_names_are_is_nobodys(lab: Lab) -> None
             said = await world.event(found.name, "NotClaimed")
 
     assert "nobody runs this Simulation" in said
+
+
+NO_CONVERSION: Obj = {
+    "strategy": "Webhook",
+    "webhook": {
+        "clientConfig": {"url": "https://127.0.0.1:1/convert"},
+        "conversionReviewVersions": ["v1"],
+    },
+}
+"""How a CRD says that somebody converts its objects who is not there."""
+
+
+async def break_conversion(client: Client, namespace: str) -> None:
+    """Install a CRD with an object that its API server cannot show in the version that we know."""
+    crd = copy.deepcopy(definition(SIMULATION))
+    [v1] = crd["spec"]["versions"]
+    v0, name = {**v1, "name": "v0"}, crd["metadata"]["name"]
+    crd["spec"]["versions"] = [v0, {**v1, "storage": False, "served": False}]
+    await client.create(CRDS, crd)
+    old = replace(ADAPTERS[SIMULATION].resource, version="v0")
+    await until_served(client, old)
+    await client.create(old, {"metadata": {"name": "old"}, "spec": {}}, namespace=namespace)
+    versions = [{**v0, "storage": False}, v1]
+    await client.patch(
+        CRDS, name, {"spec": {"versions": versions, "conversion": NO_CONVERSION}}
+    )
+    await until_served(client, ADAPTERS[SIMULATION].resource)
+
+
+@pytest.mark.skipif(not IS_REAL, reason="localkube asks no webhook")
+async def test_a_kind_that_a_worker_cannot_convert_keeps_no_other_from_it(lab: Lab) -> None:
+    world, name = lab.world, str(ADAPTERS[SIMULATION].resource)
+    north = world.workers["north"]
+    async with AsyncExitStack() as stack:
+        for client in (world.hub, north):
+            stack.push_async_callback(undefine, client, SIMULATION)
+        await define(world.hub, SIMULATION)
+        await stack.enter_async_context(rights(lab, SIMULATION))
+        await break_conversion(north, world.namespace)
+        mend = {"spec": {"conversion": {"strategy": "None", "webhook": None}}}
+        stack.push_async_callback(north.patch, CRDS, name, mend)
+        await lab.add_worker("north")
+
+        async with lab.dispatcher(custom_kinds=tuple(DECLARED)):
+            await world.run(job("a"), complete)
+            seen = await lab.worker("north")
+            assert condition(seen, "Connected")["reason"] == "KindsUnseen"

@@ -259,12 +259,6 @@ class Actor:
                 answer = await self.hub.send(call)
             except FINAL as error:
                 raise NotTaken(f"The hub refused its status: {error.words}") from error
-            except errors.NotFound as error:
-                if error.details.get("name"):
-                    raise
-                # The workload may be there, but not the subresource.
-                what = f"The hub has no {kind.resource}/status to write to"
-                raise NotTaken(f"{what}: {error.words}") from error
         self._workloads.absorb(kind.name, answer.body)
 
     async def _create(self, kind: Adapter, link: Link, sent: Obj) -> Obj:

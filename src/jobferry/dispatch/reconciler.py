@@ -141,7 +141,15 @@ class Reconciler:
         self, kind: Adapter, known: Known, hub: Obj, step: WriteStatus
     ) -> None:
         with self._meters.reporting.stopping(known.key):
-            await self._actor.write_status(kind, hub, step)
+            try:
+                await self._actor.write_status(kind, hub, step)
+            except errors.NotFound as error:
+                # What is said not to be there may be the workload, or only the subresource of its kind.
+                found = await self._actor.read_hub(kind, known.key)
+                if found is None or found["metadata"]["uid"] != hub["metadata"]["uid"]:
+                    raise
+                why = f"The hub has no {kind.resource}/status to write to"
+                raise NotTaken(f"{why}: {error.words}") from error
         known.is_live = True
         item = self._views.workloads.get(known.key)
         if item and item.head.metadata.resource_version == hub["metadata"]["resourceVersion"]:

@@ -27,8 +27,12 @@ HIDING = (
     errors.Invalid,
     errors.NotFound,
     errors.ServerFailure,
+    errors.TooManyRequests,
 )
-"""What a worker answers that may be about one kind alone, as where a webhook that converts its objects is broken."""
+"""What a worker answers that may be about one kind alone, as where a webhook that converts its objects is broken.
+
+Newer servers ask to come again later then, each time: they have no cache of that kind yet.
+"""
 
 Told = Callable[[WorkloadKey, Change[MirrorHead]], None]
 """Hears what became of the mirror of a workload."""

@@ -177,7 +177,10 @@ async def test_mirrors_are_told_with_the_workloads_that_they_are_of(kinds: Kinds
         assert copies.watched == {JOB_NAME: None, JOB_SET: None}
 
 
-@pytest.mark.parametrize("refusal", [REFUSED, (404, "NotFound"), (500, "InternalError")])
+@pytest.mark.parametrize(
+    "refusal",
+    [REFUSED, (404, "NotFound"), (500, "InternalError"), (429, "TooManyRequests")],
+)
 async def test_one_kind_that_cannot_be_followed_hides_no_other(
     kinds: Kinds, refusal: tuple[int, str]
 ) -> None:
