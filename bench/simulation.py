@@ -41,7 +41,7 @@ def main() -> None:
     parser.add_argument("--histories", type=int, default=HISTORIES)
     given = parser.parse_args()
     logging.disable(logging.CRITICAL)
-    prepared.contents("hub")
+    prepared.warm()
     for seed in range(WARM):
         play(draw(seed))
     gc.freeze()
