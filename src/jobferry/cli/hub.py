@@ -22,12 +22,17 @@ from jobferry.kube.kubeconfig import Kubeconfig
 from jobferry.kube.resources import JOBS
 from jobferry.objects import Obj
 from jobferry.objects.resource import Resource
+from jobferry.workers.resource import WORKERS
 
 T = TypeVar("T")
 
 
 class NotThere(Error):
     """There is no object of the name that was given."""
+
+
+_EVERYWHERE = frozenset({JOBS.group, WORKERS.group})
+"""The groups of what every hub has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +106,12 @@ class Hub:
 
 
 def kind_missing(resource: Resource) -> BadInput:
-    """Make the error that says that a cluster is no hub."""
+    """Make the error that says that a cluster is no hub, or has no such kind."""
+    if resource.group not in _EVERYWHERE:
+        return BadInput(
+            f"the hub does not know the kind {resource.kind}",
+            hint=f"Install its CRD there, {resource}; `jobferry kinds` tells which are known.",
+        )
     return BadInput(
         f"this cluster is no hub: it does not know the kind {resource.kind}",
         hint="Choose the hub with --context or --kubeconfig, or make it one: `jobferry run --install-crds`.",

@@ -90,12 +90,12 @@ def _parser() -> Parser:
 
 
 async def _until_told(layout: Layout, names: Sequence[str], images: Sequence[str]) -> None:
+    from jobferry import settings  # noqa: PLC0415
     from jobferry.clock import SystemClock  # noqa: PLC0415 (a wrong argument is told before the rest is loaded)
     from jobferry.local import fleet  # noqa: PLC0415
     from jobferry.runtime.termination import until_told  # noqa: PLC0415
-    from jobferry.settings import DEFAULTS  # noqa: PLC0415
 
-    quiet = replace(DEFAULTS, listen=None)
+    quiet = replace(settings.load(environ=os.environ), listen=None)
     plan = fleet.Plan(layout=layout, workers=names, images=images, dispatcher=quiet)
 
     async def run() -> None:

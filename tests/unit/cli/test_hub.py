@@ -8,6 +8,8 @@ from jobferry.cli import hub, queues, workers
 from jobferry.cli.options import Where
 from jobferry.clock import SystemClock
 from jobferry.errors import BadInput
+from jobferry.objects.resource import Resource
+from jobferry.workers.resource import WORKERS
 from tests.unit.cli.hub_objects import NOW, queue, worker
 
 CLOCK = SystemClock()
@@ -129,3 +131,19 @@ def test_a_queue_says_which_workers_it_uses(selection: object, shown: str) -> No
 
     assert row[:5] == ["q", "a,b", shown, "Spread", "Move"]
     assert row[6:] == ["Report", "60m"]
+
+
+@pytest.mark.parametrize(
+    ("resource", "words"),
+    [
+        (WORKERS, "this cluster is no hub"),
+        (
+            Resource("ray.io", "v1", "rayjobs", "RayJob"),
+            "the hub does not know the kind RayJob",
+        ),
+    ],
+)
+def test_a_kind_that_is_missing_is_told_from_a_cluster_that_is_no_hub(
+    resource: Resource, words: str
+) -> None:
+    assert words in str(hub.kind_missing(resource))
