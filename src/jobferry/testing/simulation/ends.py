@@ -144,10 +144,13 @@ def _is_active_on(world: World, job: Obj, worker: str) -> bool:
 
 
 def _may_end_otherwise(world: World, job: Obj, end: Obj) -> bool:
-    """Tell whether others had a hand in how a Job ended, or the clock of a cluster."""
+    """Tell whether others had a hand in how a Job ended, the clock of a cluster, or the loss of one."""
     is_late = "activeDeadlineSeconds" in job["spec"] and bool(world.jumped)
     is_by_others = end.get("reason") == "Stopped" or _is_tampered(world, job)
-    return is_by_others or (is_late and end["reason"] == "DeadlineExceeded")
+    # The pods that a deadline ends count as failed. Why they did goes with a cluster that is put back, or replaced.
+    was_late = shapes.ending(job).reason == "DeadlineExceeded" and bool(world.restored)
+    is_guess = was_late and end["reason"] == "BackoffLimitExceeded"
+    return is_by_others or is_guess or (is_late and end["reason"] == "DeadlineExceeded")
 
 
 def _is_tampered(world: World, job: Obj) -> bool:
