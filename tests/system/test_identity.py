@@ -15,6 +15,7 @@ from tests.system.fleet import SYSTEM, WORKER, add_worker
 from tests.system.jobs import (
     FOREVER,
     MANAGER,
+    WAITING,
     attempt,
     complete,
     condition,
@@ -110,6 +111,21 @@ async def test_a_hub_that_lost_the_record_of_a_job_finds_what_runs(
     assert (await world.mirror("a"))["metadata"]["uid"] == mirror["metadata"]["uid"]
     assert sum((await world.pods("a")).values()) == 1
     await world.event("a", "Placed", "its record was lost, and its mirror found there")
+
+
+async def test_what_was_found_is_not_taken_for_new_when_its_worker_is_lost(lab: Lab) -> None:
+    world = lab.world
+    await lab.add_workers()
+    queue = await world.queue("waiting", **WAITING)
+    async with lab.dispatcher():
+        before = await world.run(job("a", seconds=FOREVER, queue=queue), runs(1))
+        await _lose(world, before)
+        await world.until("a", placed)
+
+        await lab.proxies["north"].cut()
+
+        await world.event("a", "WorkerLost")
+        assert await world.pods("a") == {"north": 1}
 
 
 async def test_what_a_hub_lost_while_no_dispatcher_ran_is_found_by_the_next(lab: Lab) -> None:

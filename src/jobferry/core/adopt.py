@@ -49,7 +49,7 @@ def _record(view: View, kind: Kind, hub: Obj, found: Placement, why: str) -> Ste
     step = records.write(view, kind, hub, found)
     if step is None:
         return Rest("the record of where it runs is too large", notices=(TOO_LARGE,))
-    return replace(step, why=why) if isinstance(step, Record) else step
+    return replace(step, why=why, is_found=True) if isinstance(step, Record) else step
 
 
 def _attempts(view: View, hub: Obj) -> dict[str, int]:

@@ -45,6 +45,8 @@ class Record:
     """Why it is not the first."""
 
     into: Into = Into.STATUS
+    is_found: bool = False
+    """Whether its mirror is there already: only the record was lost."""
 
 
 @dataclass(frozen=True, slots=True)

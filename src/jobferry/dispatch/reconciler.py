@@ -160,7 +160,8 @@ class Reconciler:
         if await self._is_part(key) or not self._may_ask(key, view, step):
             return  # the next step says what follows from that
         await self._actor.record(kind, hub, step)
-        if step.placement.attempt > records.last_attempt(kind, hub, view.record):
+        is_new = step.placement.attempt > records.last_attempt(kind, hub, view.record)
+        if is_new and not step.is_found:
             self._views.memory.note_placed(key, step.placement)
         self._meters.place([shard.worker for shard in step.placement.shards])
         # What is in an object of ours tells nothing about the workload itself: that may be gone by now.

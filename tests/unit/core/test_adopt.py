@@ -27,6 +27,7 @@ def adopted(world: World) -> tuple[str, int, Base]:
     [shard] = step.placement.shards
     assert shard.cluster == f"{shard.worker}-uid"
     assert step.why == "its record was lost, and its mirror found there"
+    assert step.is_found
     return shard.worker, step.placement.attempt, bases.read(shard.base)
 
 
