@@ -16,6 +16,7 @@ from jobferry.kinds.adapter import MULTIKUEUE, Adapter
 from jobferry.kube import errors, optional
 from jobferry.kube.client import Client
 from jobferry.kube.informer import Freshness, Informer
+from jobferry.kube.resources import JOBS
 from jobferry.runtime import supervise
 from jobferry.runtime.backoff import Backoff, Failures
 from jobferry.runtime.reconcile import DONE, Again, Loop, Outcome
@@ -135,9 +136,9 @@ class Following:
         if kind in self._running:
             return
         assert self._tasks is not None  # noqa: S101 (the loop runs inside the block that sets it)
-        is_custom = _is_custom(self._kinds[kind])
         self._lookups.want(kind, self._kinds[kind].looks_up)
-        informer = self._workloads.follow(kind, heeds_refusal=is_custom)
+        is_optional = _is_optional(self._kinds[kind])
+        informer = self._workloads.follow(kind, heeds_refusal=is_optional)
         informer.listen_to_link(partial(self._note_link, kind))
         self._running[kind] = self._tasks.start(kind, partial(self._follow, kind, informer))
 
@@ -161,7 +162,7 @@ class Following:
             self._lookups.release(kind)
 
     def _note_link(self, kind: str, link: Freshness) -> None:
-        if isinstance(link.trouble, errors.ApiError) and _is_custom(self._kinds[kind]):
+        if isinstance(link.trouble, errors.ApiError) and _is_optional(self._kinds[kind]):
             # Something is wrong with it alone: the others do not wait for it.
             self._settle(kind)
         elif link.is_following:
@@ -188,6 +189,11 @@ class Following:
         _log.info("Kind is followed", kind=kind)
         if caution := self._kinds[kind].caution:
             _log.warning("Its own operator may run it on the hub", kind=kind, why=caution)
+
+
+def _is_optional(kind: Adapter) -> bool:
+    """Tell whether the others can do without a kind: what is wrong with Jobs is wrong with the hub."""
+    return kind.resource != JOBS
 
 
 def _is_custom(kind: Adapter) -> bool:

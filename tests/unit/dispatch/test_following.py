@@ -132,6 +132,13 @@ async def test_a_kind_that_we_may_not_read_keeps_none_waiting(there: Hub) -> Non
         assert seen.following.objections == {}
 
 
+async def test_so_it_is_with_pods_which_every_hub_has(there: Hub) -> None:
+    await there.allow("us", "batch", "jobs", "list", "watch")
+    async with watched(there, there.client("us"), *adapters(JOB, "Pod")) as seen:
+        assert seen.whole == [JOB]
+        assert "is forbidden" in seen.following.objections["Pod"]
+
+
 async def test_without_the_right_to_see_crds_a_kind_is_found_after_minutes(there: Hub) -> None:
     await there.allow("us", "batch", "jobs", "list", "watch")
     await there.allow("us", "jobset.x-k8s.io", "jobsets", "list", "watch")
