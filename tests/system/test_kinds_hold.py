@@ -16,11 +16,13 @@ from jobferry.kube.client import Client
 from jobferry.kube.resources import CRDS
 from jobferry.kube.wire import Answer, Request
 from jobferry.objects import Obj
+from jobferry.workers.resource import WORKERS
 from tests.system.fleet import IS_REAL
-from tests.system.jobs import complete, condition, holds, is_there, job, runs
+from tests.system.jobs import NORTH_FIRST, complete, condition, holds, is_there, job, runs
 from tests.system.kinds import (
     JOB_SET,
     SIMULATION,
+    STOPPED,
     Trial,
     define,
     definition,
@@ -245,3 +247,34 @@ async def test_a_kind_that_a_worker_cannot_convert_keeps_no_other_from_it(lab: L
             await world.run(job("a"), complete)
             seen = await lab.worker("north")
             assert condition(seen, "Connected")["reason"] == "KindsUnseen"
+
+
+def serves_job_sets(worker: Obj) -> bool:
+    """Hold for a Worker that says so: real clusters take a moment until they do."""
+    return any(each.startswith(JOB_SET) for each in worker["status"].get("kinds", ()))
+
+
+async def test_a_worker_stays_while_it_holds_what_is_of_a_kind_that_was_switched_off(
+    lab: Lab,
+) -> None:
+    hub = lab.world.hub
+    async with known(lab, JOB_SET):
+        await lab.add_workers()
+        queue = await lab.world.queue("north-first", **NORTH_FIRST)
+        found = trial(lab, JOB_SET, queue=queue)
+        async with lab.dispatcher():
+            await lab.worker("north", serves_job_sets)
+            await found.submit()
+            await found.on("north")
+        async with lab.dispatcher(kinds=("Job",)):
+            await hub.delete(WORKERS, "north")
+
+            def is_told(worker: Obj) -> bool:
+                ready = condition(worker, "Ready").get("message", "")
+                return "1 jobsets.jobset.x-k8s.io, of a kind that is not followed" in ready
+
+            await lab.worker("north", is_told)
+        async with lab.standby():
+            await found.play("north", STOPPED[JOB_SET])
+            assert await found.where(attempt=2) == "south"
+            await until_none(hub, named(WORKERS, "north"))

@@ -81,7 +81,7 @@ class Caretaker:
         is_going = item.head.is_being_removed
         if not is_going:
             await self._guard(item)
-        held_by = self._hold(item, link, seen) if is_going else None
+        held_by = await self._held_by(item, link, seen) if is_going else None
         facts = Facts(
             state=link.state,
             lost_since=seen.lost_since,
@@ -154,6 +154,16 @@ class Caretaker:
         if self._finalizer not in finalizers:
             await self._set_finalizers(item, [*finalizers, self._finalizer])
 
+    async def _held_by(
+        self, item: Item[WorkerHead], link: Link, seen: view.Worker
+    ) -> str | None:
+        """Say what a Worker that is being removed waits for; None: for nothing, as far as can be told."""
+        held_by = self._hold(item, link, seen)
+        is_ours = self._finalizer in item.head.metadata.finalizers
+        if held_by is None and is_ours and link.state.is_up:
+            return await removal.left(link, self._selector(link.name))
+        return held_by
+
     def _hold(self, item: Item[WorkerHead], link: Link, seen: view.Worker) -> str | None:
         now, counts = self._clock.now(), self._actual(item, link)
         return removal.hold(
@@ -168,12 +178,10 @@ class Caretaker:
         )
 
     async def _let_go(self, item: Item[WorkerHead], link: Link) -> None:
-        """Take our finalizer off, if the cluster says that nothing is there, or cannot be asked."""
+        """Take our finalizer off: nothing is left there, or it cannot be asked."""
         selector = self._selector(link.name)
         if self._finalizer not in item.head.metadata.finalizers:
             return  # it waits for another dispatcher
-        if link.state.is_up and not await removal.is_clear(link, selector):
-            return
         current = self._objects.get(item.key) or item
         left = self._actual(current, link).mirrors
         if left and not link.state.is_up:

@@ -5,9 +5,18 @@ from collections.abc import Collection
 from jobferry.clock import Seconds
 from jobferry.core import going, marks
 from jobferry.core.marks import Standing
+from jobferry.kinds import registry
+from jobferry.kinds.adapter import Context
+from jobferry.kube import errors
+from jobferry.kube.client import Client
+from jobferry.kube.resources import JOBS
 from jobferry.objects import Obj
-from jobferry.workers import copies
+from jobferry.objects.resource import Resource
+from jobferry.workers import cluster, copies
 from jobferry.workers.link import Link, State
+
+EVERY = (JOBS, *(each.resource for each in registry.make(Context(frozenset())).values()))
+"""All kinds that come with Jobferry."""
 
 
 def hold(
@@ -70,16 +79,34 @@ def stuck(link: Link) -> str:
     return f"{first.key} {going.why(first.object())}"
 
 
-async def is_clear(link: Link, selector: str) -> bool:
-    """Ask the cluster itself whether no mirror of ours is left there or just being made."""
+async def left(link: Link, selector: str) -> str | None:
+    """Ask the cluster itself what is left there of ours, or just being made; None: nothing.
+
+    Of any kind that we know: one may have been switched off since its mirrors were made.
+    """
     if link.connection is None or link.inflight.stats().in_flight:
-        return False
-    for resource in link.connection.mirrors.resources:
-        for scope in copies.scopes(resource, selector, link.spec.namespaces.only):
-            listed = await link.connection.client.list(scope)
-            if any(map(is_mirror, listed.items)):
-                return False
-    return True
+        return "waits until what is under way has come to its end"
+    client, followed = link.connection.client, link.connection.mirrors.resources
+    others = [each for each in EVERY if each not in followed]
+    for resource in (*followed, *await cluster.served(client, others)):
+        is_followed = resource in followed
+        try:
+            count = await _count(client, link, resource, selector)
+        except errors.Forbidden:
+            if is_followed:
+                raise
+            continue  # nor could we have made any
+        if count:
+            why = "" if is_followed else ", of a kind that is not followed: switch it on"
+            return f"waits until its mirrors are gone: {count} {resource}{why}"
+    return None
+
+
+async def _count(client: Client, link: Link, resource: Resource, selector: str) -> int:
+    count = 0
+    for scope in copies.scopes(resource, selector, link.spec.namespaces.only):
+        count += sum(map(is_mirror, (await client.list(scope)).items))
+    return count
 
 
 def is_mirror(obj: Obj) -> bool:
