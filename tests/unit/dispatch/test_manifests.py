@@ -159,16 +159,18 @@ def test_so_it_does_in_some_namespaces_alone() -> None:
     assert spaces == {"ml", "vision"}
 
 
-@pytest.mark.parametrize("namespaces", [(), ("ml", "vision")])
-@pytest.mark.parametrize("name", ["hub", "worker"])
+@pytest.mark.parametrize(
+    ("name", "namespaces"), [("hub", ()), ("worker", ()), ("worker", ("ml", "vision"))]
+)
 def test_what_is_applied_for_one_kind_takes_nothing_from_another(
     name: str, namespaces: tuple[str, ...]
 ) -> None:
-    spaces = namespaces if name == "worker" else ()
     first, then = (
         {
             (each["kind"], each["metadata"].get("namespace"), each["metadata"]["name"]): each
-            for each in manifests.objects(name, spaces, [kind], [kind], referred=[refers_to])
+            for each in manifests.objects(
+                name, namespaces, [kind], [kind], referred=[refers_to]
+            )
         }
         for kind, refers_to in zip((JOB_SETS, RAY[0]), REFERRED, strict=True)
     )
