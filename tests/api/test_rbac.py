@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 import yaml
 
+from jobferry.cli import worker_remove
 from jobferry.clock import SystemClock
 from jobferry.core.placement_object import RESOURCE as PLACEMENTS
 from jobferry.dispatch import manifests
@@ -45,6 +46,9 @@ REVIEWS = Resource(
     "SelfSubjectRulesReview",
     namespaced=False,
 )
+
+JOB_SETS = Resource("jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet")
+RAY_JOBS = Resource("ray.io", "v1", "rayjobs", "RayJob")
 
 POD = {"containers": [{"name": "main", "image": "x"}], "restartPolicy": "Never"}
 
@@ -138,9 +142,8 @@ ON_HUB = (
     | each("list watch", CRDS)
 )
 IN_SYSTEM = each("get list watch", SECRETS) | each("get list watch create patch", LEASES)
-ON_WORKER = each("get list watch create patch delete", JOBS) | each(
-    "get", "namespaces kube-system"
-)
+MIRROR = "get list watch create patch delete"
+ON_WORKER = each(MIRROR, JOBS) | each("get", "namespaces kube-system")
 
 
 async def test_the_dispatcher_may_do_on_the_hub_what_it_must_and_nothing_else(
@@ -253,16 +256,49 @@ async def test_it_may_look_for_what_workloads_refer_to_only_if_that_was_applied(
     ruled_plane: ControlPlane, guest: Client, nobody: Client
 ) -> None:
     most = manifests.objects("worker", referred=referred.find("most"))
-    added = [each for each in most if each["metadata"]["name"] == "jobferry-worker-references"]
+    added = [each for each in most if "-reference-" in each["metadata"]["name"]]
 
     kubectl(ruled_plane, "apply", "-f", "-", given=yaml.safe_dump_all(added))
-    await known(guest, "get configmaps", allowed=True)
-    given = await rights(guest, "ml") - await rights(nobody, "ml")
+    wanted = {f"get {each}" for each in referred.GENERAL if each != referred.SECRET}
+    for right in wanted:
+        await known(guest, right, allowed=True)
 
-    wanted = {str(each) for each in referred.GENERAL if each != referred.SECRET}
-    assert given == ON_WORKER | {f"get {each}" for each in wanted}
-    kubectl(ruled_plane, "delete", "clusterrolebinding", "jobferry-worker-references")
-    await known(guest, "get configmaps", allowed=False)
+    assert await rights(guest, "ml") - await rights(nobody, "ml") == ON_WORKER | wanted
+    remove_added(ruled_plane)
+    for right in wanted:
+        await known(guest, right, allowed=False)
+
+
+async def test_rights_on_one_kind_after_another_add_up_until_they_are_removed(
+    ruled_plane: ControlPlane, guest: Client, nobody: Client
+) -> None:
+    for kind in (JOB_SETS, RAY_JOBS):
+        kubectl(ruled_plane, "apply", "-f", "-", given=manifests.text("worker", (), [kind]))
+        await known(guest, f"get {kind}", allowed=True)
+    some = manifests.text("worker", ("ml",), [PODS], referred=[SECRETS])
+    kubectl(ruled_plane, "apply", "-f", "-", given=some)
+    kubectl(ruled_plane, "apply", "-f", "-", given=manifests.text("worker"))
+    await known(guest, f"get {SECRETS}", allowed=True)
+
+    of_kinds = {right for kind in (JOB_SETS, RAY_JOBS, PODS) for right in each(MIRROR, kind)}
+    added = of_kinds | each("list watch", CRDS) | each("get", SECRETS)
+    assert await rights(guest, "ml") - await rights(nobody, "ml") == ON_WORKER | added
+    elsewhere = await rights(guest, "default") - await rights(nobody, "default")
+    assert not elsewhere & (each(MIRROR, PODS) | each("get", SECRETS))
+
+    remove_added(ruled_plane)
+    for right in added:
+        await known(guest, right, allowed=False)
+    assert await rights(guest, "ml") - await rights(nobody, "ml") == ON_WORKER
+
+
+def remove_added(plane: ControlPlane) -> None:
+    """Do what `jobferry workers remove` says of rights besides those that every worker has."""
+    east = {"spec": {"kubeconfig": {"secret": {"name": "east"}}}}
+    *_, command = worker_remove.account(east, is_gone=True).splitlines()
+    program, *arguments = shlex.split(command.replace("--context CONTEXT", ""))
+    assert program == "kubectl"
+    kubectl(plane, *arguments)
 
 
 def command_in(text: str) -> list[str]:

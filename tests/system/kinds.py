@@ -33,8 +33,6 @@ JOB_SET = "JobSet.jobset.x-k8s.io"
 SIMULATION = "Simulation.example.com"
 """One that comes with Jobferry, and one that is declared in the settings: docs/kinds.md has both."""
 
-TTL_ROLE = "jobferry-dispatcher-ttl"
-
 STOPPED: dict[str, Obj] = {
     JOB_SET: {
         "conditions": [
@@ -161,10 +159,11 @@ async def rights_to_delete(lab: Lab, kind: str) -> AsyncIterator[None]:
     """Give the dispatcher the role on the hub by which it may delete what has ended, during the block."""
     resource = ADAPTERS[kind].resource
     every = manifests.objects("hub", (), [resource], [resource])
-    role = next(each for each in every if each["metadata"]["name"] == TTL_ROLE)
+    name = f"jobferry-dispatcher-ttl-{resource}"
+    role = next(each for each in every if each["metadata"]["name"] == name)
     binding = next(each for each in every if each["kind"] == "ClusterRoleBinding")
-    bound = {**binding["roleRef"], "name": TTL_ROLE}
-    given = {**binding, "metadata": {"name": TTL_ROLE}, "roleRef": bound}
+    bound = {**binding["roleRef"], "name": name}
+    given = {**binding, "metadata": {"name": name}, "roleRef": bound}
     hub = lab.world.hub
     async with _applied([(hub, role), (hub, given)]):
         yield

@@ -1,12 +1,12 @@
 """The daily commands against a fleet: what they show, what they change, and how they end."""
 
 import json
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from jobferry.kube import errors
+from jobferry.dispatch import manifests
+from jobferry.kube.calls import Scope
 from jobferry.kube.resources import JOBS, LEASES, SECRETS
 from jobferry.settings import Settings
 from jobferry.testing.control_plane import JOB_CONTROLLERS, ControlPlane
@@ -284,8 +284,9 @@ async def test_a_new_worker_may_look_for_what_was_chosen(lab: Lab, terminal: Ter
         tested = await terminal.out("workers", "test", "seer", "--context", "west")
     finally:
         for kind in ("ClusterRoleBinding", "ClusterRole"):
-            with suppress(errors.NotFound):
-                await east.delete(RESOURCES[kind], "jobferry-worker-references")
+            given = Scope(resource=RESOURCES[kind], labels=manifests.ON_WORKERS)
+            for each in (await east.list(given)).items:
+                await east.delete(RESOURCES[kind], each["metadata"]["name"])
 
     assert "whether it has the Secret that workloads refer to is not ours to see" in tested
 

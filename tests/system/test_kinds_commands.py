@@ -44,6 +44,20 @@ async def test_commands_show_other_kinds_too(stage: Lab, terminal: Terminal) -> 
     assert sum(each["active"] for each in json.loads(top)["workers"]) == 1
 
 
+async def test_a_new_worker_that_would_not_get_what_it_serves_is_told_of(
+    stage: Lab, terminal: Terminal
+) -> None:
+    add = ("workers", "add", "new", "--from-context", "east", "--context", "west", "--yes")
+
+    without, with_it = [
+        (await terminal.run(*add, *kinds)).out for kinds in ((), ("--kinds", "JobSet"))
+    ]
+
+    assert "it gets no JobSet, though it serves that: with `--kinds JobSet` it would" in without
+    assert "identity" in with_it
+    assert "other kinds" not in with_it
+
+
 async def test_commands_wait_for_other_kinds_and_cancel_them(
     stage: Lab, terminal: Terminal
 ) -> None:

@@ -99,6 +99,15 @@ def out_of_sight(kinds: Sequence[Resource], missing: Sequence[Right]) -> list[Fi
     return [Finding("other kinds", WARNING, says)]
 
 
+def left_out(kinds: Sequence[Resource]) -> list[Finding]:
+    """Judge that a cluster serves kinds besides Jobs on which no rights were asked for."""
+    if not kinds:
+        return []
+    listed = ",".join(each.kind for each in kinds)
+    says = f"it gets no {listed}, though it serves that: with `--kinds {listed}` it would"
+    return [Finding("other kinds", WARNING, says)]
+
+
 def references(wanted: Sequence[Resource], missing: Sequence[Right]) -> list[Finding]:
     """Judge whether we may look for what workloads refer to; nothing depends on it but that we tell what is missing."""
     lacking = {(each.group, each.resource) for each in missing}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import count
 
-from jobferry.cli import enrolment, known_hub, options, preflight, render, rights
+from jobferry.cli import enrolment, known_hub, options, preflight, render, rights, worker_test
 from jobferry.cli.arguments import Parser, completes
 from jobferry.cli.hub import Found, Hub, run
 from jobferry.cli.preflight import Finding
@@ -20,6 +20,7 @@ from jobferry.kube.access import Access
 from jobferry.kube.client import Client, connect
 from jobferry.objects.resource import Resource
 from jobferry.runtime.backoff import Backoff
+from jobferry.workers import cluster
 
 _ABOUT = """Makes a Worker from a context of your kubeconfig.
 
@@ -129,6 +130,7 @@ async def check(hub: Client, asked: Asked, reach: Connect) -> list[Finding]:
                 )
                 if each.check != "rights"
             ),
+            *preflight.left_out(await cluster.served(client, _not_asked_for(asked))),
             preflight.lacking(await rights.missing(client, enrolment.to_make()), whose="you"),
         ]
     if failed := preflight.failures(findings):
@@ -138,6 +140,10 @@ async def check(hub: Client, asked: Asked, reach: Connect) -> list[Finding]:
             hint=_HINTS[failed[0].check],
         )
     return findings
+
+
+def _not_asked_for(asked: Asked) -> list[Resource]:
+    return [each for each in worker_test.besides() if each not in asked.kinds]
 
 
 _HINTS = {

@@ -10,6 +10,7 @@ from jobferry.cli.enrolment import ACCOUNT, SYSTEM
 from jobferry.cli.hub import Hub, run
 from jobferry.cli.preflight import NAMESPACE_ROLE, ROLE
 from jobferry.clock import Seconds, timeout
+from jobferry.dispatch import manifests
 from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client
 from jobferry.kube.informer import Informer
@@ -84,6 +85,7 @@ def account(worker: Obj, *, is_gone: bool) -> str:
     return f"""Its service account, rights and token stay on that cluster. {when} them with its context:
   kubectl --context CONTEXT -n {SYSTEM} delete serviceaccount/{ACCOUNT} secret/{ACCOUNT}
   kubectl --context CONTEXT delete clusterrolebinding,clusterrole {ROLE} {NAMESPACE_ROLE} --ignore-not-found
+  kubectl --context CONTEXT delete clusterrolebinding,clusterrole,rolebinding,role -A -l {manifests.ON_WORKERS}
 """
 
 

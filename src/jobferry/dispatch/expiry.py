@@ -30,5 +30,6 @@ def refusal(kind: Adapter, error: Error) -> Notice:
     return Notice(
         "TTLNotApplied",
         f"Its time is over, but we may not delete {kind.resource} on the hub ({error}):"
-        " `jobferry manifests hub --kinds` has the role jobferry-dispatcher-ttl for that",
+        " `jobferry manifests hub --kinds` has the role"
+        f" jobferry-dispatcher-ttl-{kind.resource} for that",
     )

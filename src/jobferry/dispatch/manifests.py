@@ -1,7 +1,8 @@
 """What is applied to a cluster before the dispatcher can work there: CRDs, and who may do what."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from importlib import resources
+from itertools import chain
 from types import MappingProxyType
 
 import yaml
@@ -22,12 +23,12 @@ _NAMESPACE = "worker-namespace.yaml"
 NAMES = tuple(_FILES)
 """The sets of manifests that there are."""
 
+ON_WORKERS = "jobferry.io/rights=worker"
+"""The label of rights on a worker that are given for some kinds, or in some namespaces: it finds all of them."""
+
 FOLLOW = ("list", "watch")
 READ = ("get", *FOLLOW)
 MIRROR = (*READ, "create", "patch", "delete")
-
-
-_LOOKED_UP = "  # What their workloads refer to: without this right it is not known how much these need.\n"
 
 
 def text(
@@ -72,51 +73,67 @@ def _of_kinds(
     expiring: Collection[Resource],
     referred: Collection[Resource],
 ) -> list[str]:
-    """Return the rights that further kinds need, each kind a row."""
+    """Return the rights that further kinds need, each kind a role of its own: to apply one leaves the others alone."""
     if name == "hub":
-        rows = [*_rows(kinds, READ), *_rows(kinds, ("patch",), "/status")]
-        if referred:
-            rows += [_LOOKED_UP, *_rows(referred, FOLLOW)]
-        parts = [_filled("hub-kinds.yaml", rows)]
-        if expiring:
-            parts.append(_filled("hub-ttl.yaml", _rows(expiring, ("delete",))))
-        return parts
-    if name == "worker":
-        rows = _rows(kinds, MIRROR)
-        given = [_filled("worker-kinds-namespace.yaml", rows, each) for each in namespaces] or [
-            _filled("worker-kinds.yaml", rows)
+        return [
+            *(_of_hub(each) for each in _once(kinds)),
+            *(
+                _filled("hub-lookup.yaml", each, _rule(each, FOLLOW))
+                for each in _once(referred)
+            ),
+            _read("hub-multikueue.yaml"),
+            *(
+                _filled("hub-ttl.yaml", each, _rule(each, ("delete",)))
+                for each in _once(expiring)
+            ),
         ]
-        return [*given, _read("worker-definitions.yaml")]
+    if name == "worker":
+        given = [_given("worker-kind", each, MIRROR, namespaces) for each in _once(kinds)]
+        return [*chain.from_iterable(given), _read("worker-definitions.yaml")]
     return []
+
+
+def _of_hub(kind: Resource) -> str:
+    rules = _rule(kind, READ) + _rule(kind, ("patch",), "/status")
+    return _filled("hub-kind.yaml", kind, rules)
 
 
 def _of_references(namespaces: Collection[str], referred: Collection[Resource]) -> list[str]:
     """Return the rights to look for what workloads refer to; what is in no namespace is looked for in all cases."""
-    everywhere = [each for each in referred if not (namespaces and each.namespaced)]
-    somewhere = _rows([each for each in referred if each.namespaced], ("get",))
-    parts = [_filled("worker-references.yaml", _rows(everywhere, ("get",)))] * bool(everywhere)
-    spaces = namespaces if somewhere else ()
-    return parts + [
-        _filled("worker-references-namespace.yaml", somewhere, each) for each in spaces
-    ]
+    given = (
+        _given("worker-reference", each, ("get",), namespaces if each.namespaced else ())
+        for each in _once(referred)
+    )
+    return [*chain.from_iterable(given)]
 
 
-def _filled(file: str, rows: Iterable[str], namespace: str = "") -> str:
-    """Return a file with the rules that belong there."""
-    text = _read(file).replace("  # ROWS\n", "".join(rows))
-    return text.replace("NAMESPACE", namespace) if namespace else text
+def _given(
+    file: str, kind: Resource, verbs: Sequence[str], namespaces: Collection[str]
+) -> list[str]:
+    """Return a right everywhere or, if namespaces are given, in each of these."""
+    rule = _rule(kind, verbs)
+    if not namespaces:
+        return [_filled(f"{file}.yaml", kind, rule)]
+    somewhere = _filled(f"{file}-namespace.yaml", kind, rule)
+    return [somewhere.replace("NAMESPACE", each) for each in namespaces]
 
 
-def _rows(kinds: Iterable[Resource], verbs: Sequence[str], subresource: str = "") -> list[str]:
-    """Return the rules that allow something with kinds, one for each group."""
-    groups: dict[str, list[str]] = {}
-    for kind in kinds:
-        groups.setdefault(kind.group, []).append(f"{kind.plural}{subresource}")
-    return [
-        f"  - apiGroups: [{group or chr(34) * 2}]\n    resources: [{', '.join(plurals)}]\n"
+def _once(kinds: Collection[Resource]) -> Collection[Resource]:
+    """Return each kind once, in whatever versions it was named: RBAC knows no versions."""
+    return {str(each): each for each in kinds}.values()
+
+
+def _filled(file: str, kind: Resource, rules: str) -> str:
+    """Return a file about a kind, with the rules that belong there."""
+    return _read(file).replace("RESOURCE", str(kind)).replace("  # RULES\n", rules)
+
+
+def _rule(kind: Resource, verbs: Sequence[str], subresource: str = "") -> str:
+    """Return the rule that allows something with a kind."""
+    return (
+        f"  - apiGroups: [{kind.group or chr(34) * 2}]\n    resources: [{kind.plural}{subresource}]\n"
         f"    verbs: [{', '.join(verbs)}]\n"
-        for group, plurals in groups.items()
-    ]
+    )
 
 
 def _read(file: str) -> str:

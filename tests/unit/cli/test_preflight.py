@@ -88,6 +88,13 @@ def test_kinds_that_we_may_not_use_are_a_warning_and_no_more() -> None:
     assert preflight.out_of_sight(kinds, []) == []
 
 
+def test_kinds_that_a_new_worker_serves_and_would_not_get_are_told() -> None:
+    (found,) = preflight.left_out([Resource("ray.io", "v1", "rayjobs", "RayJob")])
+
+    assert (found.verdict, "`--kinds RayJob`" in found.says) == (WARNING, True)
+    assert preflight.left_out([]) == []
+
+
 def test_an_account_gets_rights_on_the_kinds_that_were_asked_for() -> None:
     kinds = [Resource("ray.io", "v1", "rayjobs", "RayJob")]
     usual, more = (
@@ -98,7 +105,9 @@ def test_an_account_gets_rights_on_the_kinds_that_were_asked_for() -> None:
         for found in ([], kinds)
     )
 
-    assert more - usual == {"jobferry-worker-kinds", "jobferry-worker-definitions"}
+    assert more - usual == {
+        *("jobferry-worker-kind-rayjobs.ray.io", "jobferry-worker-definitions")
+    }
 
 
 def test_what_we_may_not_look_for_is_unknown_and_no_more() -> None:
@@ -121,7 +130,7 @@ def test_an_account_may_look_for_what_was_asked_for() -> None:
         for found in ([], [SECRET])
     )
 
-    assert more - usual == {"jobferry-worker-references"}
+    assert more - usual == {"jobferry-worker-reference-secrets"}
 
 
 def test_namespaces_that_are_missing_are_a_warning() -> None:

@@ -71,6 +71,7 @@ def test_what_stays_on_the_cluster_of_a_removed_worker_is_told() -> None:
 
     assert "Once it is gone" in said
     assert "delete serviceaccount/jobferry-worker secret/jobferry-worker" in said
+    assert "-l jobferry.io/rights=worker" in said
     assert worker_remove.account(worker("east"), is_gone=True) == ""
     shared = worker("east", sharedCluster=True, **secret)
     assert worker_remove.account(shared, is_gone=True) == ""

@@ -1,4 +1,5 @@
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -121,19 +122,22 @@ def test_a_hub_gives_rights_to_read_further_kinds_and_to_write_their_status() ->
     of_job_sets = {(right, verb) for _, right, verb in added if "jobset" in right}
     read = {("jobsets.jobset.x-k8s.io", verb) for verb in ("get", "list", "watch")}
     assert of_job_sets == {*read, ("jobsets/status.jobset.x-k8s.io", "patch")}
-    assert ("jobferry-dispatcher-kinds", "rayclusters.ray.io", "list") in added
+    assert (
+        "jobferry-dispatcher-kind-rayclusters.ray.io",
+        "rayclusters.ray.io",
+        "list",
+    ) in added
 
 
 def test_the_right_to_delete_what_has_ended_is_given_to_nobody() -> None:
     objects = manifests.objects("hub", kinds=[JOB_SETS], expiring=[JOB_SETS])
 
-    (role,) = [
-        each for each in objects if each["metadata"]["name"] == "jobferry-dispatcher-ttl"
-    ]
+    name = f"jobferry-dispatcher-ttl-{JOB_SETS}"
+    (role,) = [each for each in objects if each["metadata"]["name"] == name]
     assert role["kind"] == "ClusterRole"
     assert [rule["verbs"] for rule in role["rules"]] == [["delete"]]
     bound = {each["roleRef"]["name"] for each in objects if "roleRef" in each}
-    assert "jobferry-dispatcher-ttl" not in bound
+    assert name not in bound
 
 
 def test_a_worker_gives_the_rights_on_mirrors_of_further_kinds() -> None:
@@ -153,6 +157,55 @@ def test_so_it_does_in_some_namespaces_alone() -> None:
         if "jobsets" in rule["resources"]
     }
     assert spaces == {"ml", "vision"}
+
+
+@pytest.mark.parametrize(
+    ("name", "namespaces"), [("hub", ()), ("worker", ()), ("worker", ("ml", "vision"))]
+)
+def test_what_is_applied_for_one_kind_takes_nothing_from_another(
+    name: str, namespaces: tuple[str, ...]
+) -> None:
+    first, then = (
+        {
+            (each["kind"], each["metadata"].get("namespace"), each["metadata"]["name"]): each
+            for each in manifests.objects(
+                name, namespaces, [kind], [kind], referred=[refers_to]
+            )
+        }
+        for kind, refers_to in zip((JOB_SETS, RAY[0]), REFERRED, strict=True)
+    )
+
+    assert first.keys() - then.keys()
+    assert all(first[each] == then[each] for each in first.keys() & then.keys())
+
+
+def test_a_kind_in_two_versions_is_one_right() -> None:
+    older = replace(JOB_SETS, version="v1alpha1")
+
+    assert manifests.text("worker", (), [older, JOB_SETS]) == manifests.text(
+        "worker", (), [JOB_SETS]
+    )
+
+
+@pytest.mark.parametrize("namespaces", [(), ("ml", "vision")])
+def test_rights_that_not_every_worker_has_are_found_by_a_label(
+    namespaces: tuple[str, ...],
+) -> None:
+    usual = {
+        (kind, name)
+        for kind in ("ClusterRole", "ClusterRoleBinding")
+        for name in ("jobferry-worker", "jobferry-worker-namespaces")
+    }
+
+    unlabelled = {
+        (each["kind"], each["metadata"]["name"])
+        for each in manifests.objects("worker", namespaces, [JOB_SETS], referred=REFERRED)
+        if "Role" in each["kind"]
+        and manifests.ON_WORKERS
+        not in ("=".join(pair) for pair in each["metadata"].get("labels", {}).items())
+    }
+
+    assert unlabelled <= usual
 
 
 def test_whoever_may_see_a_namespace_sees_its_placements_and_writes_none() -> None:
@@ -190,8 +243,8 @@ def test_a_worker_lets_us_look_for_what_was_chosen() -> None:
     added = rights("worker", referred=REFERRED)
 
     assert added == {
-        ("jobferry-worker-references", "configmaps.", "get"),
-        ("jobferry-worker-references", "priorityclasses.scheduling.k8s.io", "get"),
+        ("jobferry-worker-reference-configmaps", "configmaps.", "get"),
+        (f"jobferry-worker-reference-{REFERRED[1]}", str(REFERRED[1]), "get"),
     }
 
 
@@ -199,7 +252,7 @@ def test_in_some_namespaces_alone_it_lets_us_look_there_and_at_what_is_in_none()
     found = {
         (each["metadata"].get("namespace"), resource)
         for each in manifests.objects("worker", ["ml", "vision"], referred=REFERRED)
-        if each["metadata"]["name"] == "jobferry-worker-references"
+        if each["metadata"]["name"].startswith("jobferry-worker-reference-")
         for rule in each.get("rules", ())
         for resource in rule["resources"]
     }
