@@ -36,7 +36,7 @@ from jobferry.objects import Obj, conditions, demand
 from jobferry.objects.demand import Demand
 from jobferry.objects.resource import Resource
 from jobferry.settings import Settings
-from jobferry.workers import cluster
+from jobferry.workers import cluster, sight
 from jobferry.workers.link import State
 from jobferry.workers.resource import WORKERS, WorkerHead
 from jobferry.workers.roster import Roster
@@ -297,6 +297,7 @@ def state(worker: Obj) -> State:
         message=str(connected.get("message") or "Not connected yet."),
         cluster=cluster.recall(status),
         watched=_served(status),
+        hidden=sight.recall(status),
         lost_since=times.instant(lost) if lost else None,
     )
 
@@ -304,7 +305,10 @@ def state(worker: Obj) -> State:
 def _served(status: Obj) -> dict[str, None] | None:
     """Return the kinds that are in sight on a worker, as far as the dispatcher said."""
     listed = status.get("kinds")
-    return None if listed is None else dict.fromkeys(map(cluster.kind_of, listed))
+    if listed is None:
+        return None
+    hidden = sight.recall(status)
+    return {kind: None for kind in map(cluster.kind_of, listed) if kind not in hidden}
 
 
 def _silence(status: Obj, reason: str) -> datetime | None:

@@ -56,7 +56,10 @@ class Worker:
     """The namespaces that we see there; None: all."""
 
     kinds: frozenset[str] | None = None
-    """The workload kinds that it serves, as in Job.batch; None: it is not known."""
+    """The workload kinds that it serves and we see there, as in Job.batch; None: it is not known."""
+
+    hidden: Mapping[str, str] = field(default_factory=dict)
+    """The kinds that it serves and we do not see there, and why."""
 
     def serves(self, kind: str) -> bool:
         """Tell whether workloads of a kind can be there, as far as is known."""

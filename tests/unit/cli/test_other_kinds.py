@@ -18,6 +18,7 @@ from jobferry.kinds.adapter import Adapter
 from jobferry.kinds.references import Reference
 from jobferry.objects import Obj, merge_patch
 from jobferry.settings import DEFAULTS, Settings
+from jobferry.workers import sight
 from tests.unit.cli.hub_objects import NOW, at, client, event, worker
 from tests.workloads.examples import EXAMPLES
 from tests.workloads.lives import LIVES
@@ -107,6 +108,30 @@ def test_a_worker_that_does_not_serve_the_kind_is_named() -> None:
         "west": "",
     }
     assert found.choice == "west"
+
+
+def blind(name: str, status: Obj) -> Obj:
+    """A worker that serves JobSets, and whose account has no rights on them."""
+    found = worker(name, status=status)
+    connected = found["status"]["conditions"][0]
+    connected |= {"reason": sight.UNSEEN, "message": sight.told({NAME: "no rights"})}
+    return found
+
+
+@pytest.mark.parametrize("status", [SERVED, {"kinds": ["Job.batch/v1"]}])
+def test_a_worker_that_serves_the_kind_and_does_not_show_it_does_not_fit(status: Obj) -> None:
+    """However it lists the kinds: dispatchers of old had those in the list that are not seen."""
+    there = [blind("west", status)]
+
+    found = explained(job_set(), *there)
+
+    assert found.choice is None
+    assert [(each.fits, each.reason) for each in found.opinions] == [
+        (False, f"does not show us {NAME}: no rights")
+    ]
+    assert kinds.serving(JOB_SET, there) == ()
+    needs = standing(workers=(), blind=kinds.blind(JOB_SET, there)).needs
+    assert needs == "to be seen on west: no rights"
 
 
 def test_what_others_of_the_kind_take_is_counted() -> None:
