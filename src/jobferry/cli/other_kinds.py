@@ -88,6 +88,8 @@ async def show_why(hub: Hub, name: str, given: argparse.Namespace, chosen: Setti
     seen = await _one(hub, its, name)
     _refuse_undelegated(seen)
     now = hub.client.clock.now()
+    # It is placed by a dispatcher that follows its kind, even if the settings of this command do not say so.
+    chosen = switches.including(chosen, its)
     objects = await read(hub.client, chosen)
     seen = replace(seen, kind=kind(given.kind, chosen, lookup(objects)))
     uid = seen.obj["metadata"]["uid"]

@@ -1,6 +1,7 @@
 """Which kinds of workloads a dispatcher brings to workers, by its settings."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from difflib import get_close_matches
 
 from jobferry.errors import BadInput
@@ -31,6 +32,12 @@ def switched_on(settings: Settings, lookup: Lookup = nothing) -> list[Adapter]:
     if settings.kinds:
         return find(settings.kinds, every)
     return [each for each in every.values() if is_on_by_default(each)]
+
+
+def including(settings: Settings, kind: Adapter) -> Settings:
+    """Return settings by which a kind is switched on, too, and all else is as it was."""
+    on = [each.name for each in switched_on(settings)]
+    return settings if kind.name in on else replace(settings, kinds=(*on, kind.name))
 
 
 def is_on_by_default(kind: Adapter) -> bool:

@@ -169,9 +169,9 @@ POD = switches.known(WITH_PODS)["Pod"]
 POD_SERVED = {"kinds": ["Job.batch/v1", "Pod.v1"]}
 
 
-def pod(name: str) -> Obj:
+def pod(name: str, total: str = "3") -> Obj:
     """One of a group of three, each with one CPU."""
-    said = {"jobferry.io/pod-group": "g", "jobferry.io/pod-group-total-count": "3"}
+    said = {"jobferry.io/pod-group": "g", "jobferry.io/pod-group-total-count": total}
     meta = {
         "name": name,
         "namespace": "ml",
@@ -189,9 +189,14 @@ def pod(name: str) -> Obj:
 
 
 def why_of(
-    first: Obj, *others: Obj, cpus: int = 2, placed: str = ""
+    first: Obj,
+    *others: Obj,
+    cpus: int = 2,
+    placed: str = "",
+    own: Obj | None = None,
+    chosen: Settings = WITH_PODS,
 ) -> explanation.Explanation:
-    """Explain a Pod; `placed` is where the others are."""
+    """Explain a Pod; `placed` is where the others are, and `own` its own record."""
     workers = [
         worker(each, status=POD_SERVED, capacity={"cpu": cpus}) for each in ("east", "west")
     ]
@@ -202,8 +207,8 @@ def why_of(
         others={"Pod": [first, *others]},
         placements=[record(each, placed, POD) for each in others] if placed else [],
     )
-    picture = Picture(client(), WITH_PODS, objects, NOW, but=first["metadata"]["uid"])
-    return explanation.explain_any(Workload(POD, first), picture, [], None, NOW)
+    picture = Picture(client(), chosen, objects, NOW, but=first["metadata"]["uid"])
+    return explanation.explain_any(Workload(POD, first, own), picture, [], None, NOW)
 
 
 def test_of_a_group_that_is_not_complete_it_is_told_how_many_are_there() -> None:
@@ -235,6 +240,51 @@ def test_a_pod_fits_only_where_the_others_of_its_group_are() -> None:
         "west": "",
     }
     assert found.choice == "west"
+
+
+def test_a_pod_that_is_placed_waits_for_nobody() -> None:
+    first = pod("a")
+    own = record(first, "west", POD)
+
+    alone = why_of(first, own=own)
+    assert alone.says[0] == "Pod ml/a is placed on west, attempt 2."
+    assert [each.fits for each in alone.opinions] == [True, True]
+
+    found = why_of(first, pod("b"), pod("c"), cpus=3, placed="west", own=own)
+    assert {each.worker: each.reason for each in found.opinions} == {
+        "east": "the others of its group are on west",
+        "west": "",
+    }
+
+
+def test_one_pod_too_many_and_totals_that_disagree_are_told() -> None:
+    many = why_of(pod("a"), pod("b"), pod("c"), pod("d"), placed="west")
+    assert {each.reason for each in many.opinions} == {
+        "its group g has more pods than the 3 that it says: 4 are there"
+    }
+
+    apart = why_of(pod("a"), pod("b", "2"))
+    assert {each.reason for each in apart.opinions} == {
+        "the pods of its group g do not agree how many they are: 2 or 3"
+    }
+
+
+def test_the_others_of_a_group_count_though_its_kind_is_not_on_by_the_settings_here() -> None:
+    """Whoever asks about a Pod has a dispatcher that follows Pods, whatever the settings of the command say."""
+    chosen = switches.including(DEFAULTS, POD)
+    assert why_of(pod("a"), pod("b"), pod("c"), cpus=3, chosen=chosen).choice == "east"
+    assert switches.including(chosen, POD) is chosen
+
+
+def test_what_no_worker_takes_is_in_no_line_and_fits_nowhere() -> None:
+    found = why_of(pod("a", "two"))
+
+    assert (found.turn, found.choice) == (None, None)
+    assert {(each.fits, each.reason) for each in found.opinions} == {
+        (False, "no worker can run it as it is")
+    }
+    other = why_of(pod("x", "1"), pod("a", "two"))
+    assert "In the default line it is number 1 of 1." in other.says
 
 
 # Kinds
