@@ -70,6 +70,11 @@ class Worker:
         return self.watched is None or namespace in self.watched
 
     @property
+    def is_open(self) -> bool:
+        """Whether it takes new work, if it has room."""
+        return self.is_up and self.refuses is None
+
+    @property
     def gives_away(self) -> bool:
         """Whether what runs there may have to run elsewhere."""
         return self.moves_away or self.is_being_removed
