@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from jobferry.cli import explanation, kinds, other_kinds, picture, tables
+from jobferry.cli import explanation, kinds, other_kinds, picture, tables, undelegated
 from jobferry.cli.kinds import Standing
 from jobferry.cli.picture import Objects, Picture
 from jobferry.cli.workload_facts import Workload
@@ -53,8 +53,13 @@ STATES: dict[str, tuple[Obj, bool, tuple[str, str | None, int]]] = {
     "ended": ({"status": LIVES[NAME][-1]}, True, ("Complete", "east", 2)),
     "suspended": ({"spec": {"suspend": True}}, False, ("Suspended", None, 0)),
     "going": ({"metadata": {"deletionTimestamp": at(0)}}, True, ("Deleting", "east", 2)),
-    "not ours": ({"spec": {"managedBy": None}}, False, ("Waiting", "<hub>", 0)),
-    "others'": ({"spec": {"managedBy": "a.b/c"}}, False, ("Waiting", "<a.b/c>", 0)),
+    "not ours": ({"spec": {"managedBy": None}}, False, ("NotDelegated", "<hub>", 0)),
+    "runs on the hub": (
+        {"spec": {"managedBy": None}, "status": LIVES[NAME][1]},
+        False,
+        ("Running", "<hub>", 0),
+    ),
+    "others'": ({"spec": {"managedBy": "a.b/c"}}, False, ("NotDelegated", "<a.b/c>", 0)),
 }
 
 
@@ -81,6 +86,53 @@ def test_a_life_is_told_by_its_events() -> None:
     assert "Worker:     east (attempt 2)\n" in text
     assert text.index("Refused: no") < text.index("Placed: Placed on worker east")
     assert "Events:\n  none\n" in other_kinds.text(Workload(JOB_SET, obj), [], NOW)
+
+
+OURS = "jobferry.io/dispatcher"
+ANEW = f"with spec.managedBy: {OURS} goes to a worker: make it anew with that."
+UNDELEGATED: dict[str, tuple[str | None, str, str]] = {
+    "none": (None, "is not delegated: what is on the hub runs it", f"A JobSet {ANEW}"),
+    "own": (
+        "jobset.sigs.k8s.io/jobset-controller",
+        "is not delegated: what is on the hub runs it",
+        f"Its managedBy is jobset.sigs.k8s.io/jobset-controller. A JobSet {ANEW}",
+    ),
+    "misspelt": (
+        "jobfery.io/dispatcher",
+        "is not delegated to us: its managedBy is jobfery.io/dispatcher",
+        f"Is {OURS} meant? A JobSet {ANEW}",
+    ),
+    "another's": (
+        "a.b/c",
+        "is not delegated to us: its managedBy is a.b/c",
+        f"Ours is {OURS}; JOBFERRY_MANAGED_BY says otherwise, as for the dispatcher.",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", UNDELEGATED.values(), ids=UNDELEGATED)
+def test_of_what_is_not_delegated_it_is_told_who_runs_it_and_what_to_do(
+    case: tuple[str | None, str, str],
+) -> None:
+    named, says, hint = case
+    seen = Workload(JOB_SET, job_set(spec={"managedBy": named}))
+
+    with pytest.raises(BadInput, match=f"^JobSet train {says}$") as caught:
+        undelegated.refuse(seen)
+
+    assert caught.value.hint == hint
+    undelegated.refuse(Workload(JOB_SET, job_set()))
+
+
+def test_what_only_a_dispatcher_that_stands_in_for_multikueue_runs_is_told_so() -> None:
+    multikueue = {"spec": {"managedBy": "kueue.x-k8s.io/multikueue"}}
+    obj = dict(merge_patch.apply(EXAMPLES["RayJob.ray.io"], multikueue))
+    seen = Workload(switches.known(DEFAULTS)["RayJob.ray.io"], obj)
+
+    with pytest.raises(BadInput, match="its managedBy is kueue") as caught:
+        undelegated.refuse(seen)
+
+    assert "JOBFERRY_CLAIM_MULTIKUEUE=true" in (caught.value.hint or "")
 
 
 # Why
