@@ -12,6 +12,7 @@ from jobferry.kube.resources import JOBS
 from jobferry.settings import Settings
 
 HINT = "`jobferry kinds` lists those that it knows."
+_DECLARED = "If customKinds declares it, so must JOBFERRY_CUSTOM_KINDS here, as YAML: see docs/settings.md."
 
 
 def known(settings: Settings, lookup: Lookup = nothing) -> dict[str, Adapter]:
@@ -66,7 +67,7 @@ def _find(name: str, every: Mapping[str, Adapter]) -> Adapter:
             raise BadInput(f"kinds: {refused} is not dispatched: {why}")
     kinds = {each.resource.kind.lower(): each.resource.kind for each in every.values()}
     near = get_close_matches(low, kinds, n=1)
-    hint = f"Is {kinds[near[0]]} meant? {HINT}" if near else HINT
+    hint = f"Is {kinds[near[0]]} meant? {HINT}" if near else f"{HINT} {_DECLARED}"
     raise BadInput(f"kinds: there is no kind {name}", hint=hint)
 
 
