@@ -22,7 +22,7 @@ lease:
   namespace: batch
 ```
 
-Lists have commas between their items in flags and in the environment. An environment variable that is empty counts as not given.
+Lists have commas between their items in flags and in the environment, but for lists of tables, which are YAML there, too. An environment variable that is empty counts as not given.
 A wrong value ends the start with one line that names the place of it.
 """
 

@@ -121,12 +121,14 @@ async def until_served(client: Client, resource: Resource) -> None:
 
 
 @asynccontextmanager
-async def rights(lab: Lab, *kinds: str, looks_up: bool = True) -> AsyncIterator[None]:
+async def rights(
+    lab: Lab, *kinds: str, looks_up: bool = True, on_workers: bool = True
+) -> AsyncIterator[None]:
     """Give the dispatcher what `jobferry manifests --kinds` says, on the hub and on workers, during the block."""
     resources = [ADAPTERS[kind].resource for kind in kinds]
     looked_up = [each for kind in kinds for each in ADAPTERS[kind].looks_up if looks_up]
     given = [(lab.world.hub, each) for each in _added("hub", resources, looked_up)]
-    for worker in lab.world.workers.values():
+    for worker in lab.world.workers.values() if on_workers else ():
         given += [(worker, each) for each in _added("worker", resources)]
     async with _applied(given):
         yield

@@ -322,6 +322,27 @@ async def test_without_rights_on_a_kind_jobs_go_on(lab: Lab) -> None:
         await world.run(job("a"), complete)
 
 
+async def test_without_rights_on_a_kind_on_workers_it_is_told_that_it_is_not_seen_there(
+    lab: Lab,
+) -> None:
+    world = lab.world
+    async with AsyncExitStack() as stack:
+        for client in (world.hub, *world.workers.values()):
+            stack.push_async_callback(undefine, client, JOB_SET)
+            await define(client, JOB_SET)
+        await stack.enter_async_context(rights(lab, JOB_SET, on_workers=False))
+        await lab.add_worker("north")
+        await stack.enter_async_context(lab.dispatcher())
+        found = trial(lab, JOB_SET)
+
+        await found.submit()
+
+        told = await world.event(found.name, "NoWorker")
+        assert f"north: does not show us {JOB_SET}: we have no rights on it there" in told
+        assert "`jobferry manifests worker --kinds JobSet` has them" in told
+        assert served(await lab.worker("north")) == {"Job.batch"}
+
+
 @pytest.mark.fleet("processes")
 async def test_a_dispatcher_that_is_killed_between_record_and_mirror_leaves_no_gap(
     lab: Lab, tmp_path: Path

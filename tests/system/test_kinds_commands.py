@@ -68,6 +68,8 @@ async def test_commands_wait_for_other_kinds_and_cancel_them(
 
     late = await terminal.run("wait", found.name, *here, "--timeout", "1s")
     assert (late.code, f"why {found.name} --kind JobSet" in late.err) == (4, True)
+    missing = await terminal.run("wait", "nosuch", *here)
+    assert "`jobferry jobs -k JobSet` lists those that are there" in missing.err
     refused = await terminal.run("wait", found.name, *here, "--for", "placed")
     assert "--for placed does not go with --kind" in refused.err
 

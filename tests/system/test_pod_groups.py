@@ -269,10 +269,10 @@ async def test_why_tells_how_many_of_a_group_are_there(stage: Lab, terminal: Ter
     async with stage.dispatcher(kinds=KINDS):
         first, second, third = group(stage)
         await submit([first, second])
-        said = await terminal.out("why", "g-0", *here, JOBFERRY_KINDS="Job,Pod")
+        said = await terminal.out("why", "g-0", *here)
         assert "It waits for 1 more pod of its group g (2 of 3 are there)." in said
 
         await third.submit()
-        said = await terminal.out("why", "g-0", *here, JOBFERRY_KINDS="Job,Pod")
+        said = await terminal.out("why", "g-0", *here)
         assert "too little cpu is left of its 2: 3 is needed" in said
         assert "number 1 of 1" in said

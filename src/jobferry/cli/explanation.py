@@ -21,6 +21,7 @@ from jobferry.objects import Obj
 from jobferry.settings import Settings
 
 _ADD = "workers add NAME --from-context CONTEXT"
+_REFUSED = "no worker can run it as it is"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,16 +82,20 @@ def explain_any(
         return Explanation(says=(*says, *unled), turn=None, opinions=())
     refused = refusals(events, picture.workers, now)
     view = picture.view(seen.obj, policy, refused, kind=seen.kind, record=seen.record)
-    turn = picture.turn(view, seen.kind) if seen.state == "Waiting" else None
+    refusal = seen.kind.refusal(seen.obj)
+    waits = seen.state == "Waiting" and not refusal
+    turn = picture.turn(view, seen.kind) if waits else None
     if turn is not None:
         says.append(_in_line(turn, policy))
     says += [_queue(seen.obj, policy), _needs(seen.obj, seen.kind)]
-    says += [f"{why}." for why in (seen.kind.refusal(seen.obj), view.priority_note) if why]
+    says += [f"{why}." for why in (refusal, view.priority_note) if why]
     if unknown := seen.kind.unknown_demand(seen.obj):
         says.append(f"Not all that it needs is known: {unknown}.")
     says += _lack(events, seen.worker, seen.kind.finish(seen.obj))
-    opinions = tuple(picture.opinions(view, seen.kind))
-    return Explanation(says=(*says, *unled), turn=turn, opinions=opinions)
+    opinions = picture.opinions(view, seen.kind)
+    if refusal and seen.placed is None:
+        opinions = [Opinion(each.worker, False, _REFUSED) for each in opinions]
+    return Explanation(says=(*says, *unled), turn=turn, opinions=tuple(opinions))
 
 
 def _said(seen: Workload, now: datetime) -> str:

@@ -95,7 +95,7 @@ class Hub:
 
     async def _not_there(self, resource: Resource, name: str) -> NotThere:
         within = f" in namespace {self.namespace}" if resource.namespaced else ""
-        hint = f"`{program()} {resource.plural}` lists those that are there."
+        hint = f"`{program()} {_listing(resource)}` lists those that are there."
         try:
             there = [each["metadata"]["name"] for each in await self.all(resource)]
         except Error:
@@ -103,6 +103,12 @@ class Hub:
         if near := get_close_matches(name, there, n=1):
             hint = f"Is {near[0]} meant? {hint}"
         return NotThere(f"there is no {resource.kind} {name}{within}", hint=hint)
+
+
+def _listing(resource: Resource) -> str:
+    """Return the command that lists objects of a kind: those of workloads that are no Jobs have none of their own."""
+    is_ours = resource.group in _EVERYWHERE
+    return resource.plural if is_ours else f"jobs -k {resource.kind}"
 
 
 def kind_missing(resource: Resource) -> BadInput:

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from jobferry import settings
 from jobferry.cli import documents, options, render, tables
@@ -19,7 +20,7 @@ from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client
 from jobferry.kube.resources import CRDS
 from jobferry.objects import Obj
-from jobferry.workers import cluster
+from jobferry.workers import cluster, sight
 from jobferry.workers.resource import WORKERS
 
 _ABOUT = """Lists the kinds of workloads that Jobferry knows: whether the dispatcher follows them, by its settings
@@ -90,6 +91,7 @@ async def read(hub: Client, chosen: settings.Settings) -> list[Standing]:
             is_on=name in on,
             is_on_hub=each.resource.plural + each.resource.group in there,
             workers=serving(each, workers),
+            blind=blind(each, workers),
             has_rival=has_rival,
         )
         for name, each in every.items()
@@ -97,13 +99,22 @@ async def read(hub: Client, chosen: settings.Settings) -> list[Standing]:
 
 
 def serving(kind: Adapter, workers: Sequence[Obj]) -> tuple[str, ...]:
-    """Name the Workers that say to serve a kind."""
-    name = cluster.name(kind.resource)
+    """Name the Workers that say to serve a kind, and show us its workloads."""
+    name, hiding = cluster.name(kind.resource), blind(kind, workers)
     return tuple(
         each["metadata"]["name"]
         for each in workers
         if name in ((each.get("status") or {}).get("kinds") or ())
+        and each["metadata"]["name"] not in hiding
     )
+
+
+def blind(kind: Adapter, workers: Sequence[Obj]) -> dict[str, str]:
+    """Name the Workers that serve a kind and do not show us its workloads, and say why."""
+    said = {
+        each["metadata"]["name"]: sight.recall(each.get("status") or {}) for each in workers
+    }
+    return {name: hidden[kind.name] for name, hidden in said.items() if kind.name in hidden}
 
 
 def standing(
@@ -113,6 +124,7 @@ def standing(
     is_on_hub: bool,
     workers: tuple[str, ...],
     has_rival: bool,
+    blind: Mapping[str, str] = MappingProxyType({}),
 ) -> Standing:
     """Say how it stands with a kind, and what it needs."""
     claimed = kind.claims if kind.accepts is None else kind.claims & kind.accepts
@@ -121,14 +133,19 @@ def standing(
         is_on=is_on,
         is_on_hub=is_on_hub,
         workers=workers,
-        needs="; ".join(_needs(kind, is_on, is_on_hub, workers, has_rival)),
+        needs="; ".join(
+            [
+                *_needs(kind, is_on, is_on_hub, bool(workers or blind), has_rival),
+                *(f"to be seen on {name}: {why}" for name, why in blind.items()),
+            ]
+        ),
         managed_by=tuple(sorted(claimed)),
         note=kind.caution,
     )
 
 
 def _needs(
-    kind: Adapter, is_on: bool, is_on_hub: bool, workers: tuple[str, ...], has_rival: bool
+    kind: Adapter, is_on: bool, is_on_hub: bool, is_served: bool, has_rival: bool
 ) -> list[str]:
     needs = []
     is_borrowed = kind.accepts is not None and bool(kind.accepts & kind.claims)
@@ -140,7 +157,7 @@ def _needs(
         needs.append(RUNS)
     if not is_on_hub:
         needs.append("its CRD on the hub")
-    if not workers:
+    if not is_served:
         needs.append("a Worker that serves it")
     return needs
 

@@ -14,6 +14,7 @@ from jobferry.cli import (
     render,
     silence,
     tables,
+    undelegated,
     waiting,
     why,
 )
@@ -86,8 +87,10 @@ async def show_why(hub: Hub, name: str, given: argparse.Namespace, chosen: Setti
     """Explain where a workload of a kind is."""
     its = kind(given.kind, chosen)
     seen = await _one(hub, its, name)
-    _refuse_undelegated(seen)
+    undelegated.refuse(seen)
     now = hub.client.clock.now()
+    # It is placed by a dispatcher that follows its kind, even if the settings of this command do not say so.
+    chosen = switches.including(chosen, its)
     objects = await read(hub.client, chosen)
     seen = replace(seen, kind=kind(given.kind, chosen, lookup(objects)))
     uid = seen.obj["metadata"]["uid"]
@@ -126,7 +129,7 @@ async def cancel(hub: Hub, given: argparse.Namespace, chosen: Settings) -> None:
     found = await hub.chosen(its.resource, list(dict.fromkeys(given.jobs)), "")
     seen = await _with_records(hub, its, found)
     for each in seen:
-        _refuse_undelegated(each)
+        undelegated.refuse(each)
     await silence.warn(hub)
     for each in seen:
         uid = each.obj["metadata"]["uid"]
@@ -178,12 +181,6 @@ def text(seen: Workload, events: Sequence[Obj], now: datetime) -> str:
         for each in told
     ]
     return "".join(f"{line}\n" for line in [*head, "Events:", *(rows or ["  none"])])
-
-
-def _refuse_undelegated(seen: Workload) -> None:
-    if not seen.is_claimed:
-        ours, kind = ", ".join(sorted(seen.kind.claims)), seen.kind.resource.kind
-        raise BadInput(f"{kind} {seen.name} is not delegated to us: ours is {ours}")
 
 
 def _goals(its: Adapter) -> dict[str, Goal]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from jobferry.app import bounds
-from jobferry.core import times, verdicts, wishes
+from jobferry.core import records, times, verdicts, wishes
 from jobferry.core.gangs import Gangs
 from jobferry.core.key import WorkloadKey
 from jobferry.core.kind import Kind
@@ -36,10 +36,13 @@ from jobferry.objects import Obj, conditions, demand
 from jobferry.objects.demand import Demand
 from jobferry.objects.resource import Resource
 from jobferry.settings import Settings
-from jobferry.workers import cluster
+from jobferry.workers import cluster, sight
 from jobferry.workers.link import State
 from jobferry.workers.resource import WORKERS, WorkerHead
 from jobferry.workers.roster import Roster
+
+_ITS_OWN = ""
+"""Where a placed workload is that somebody asks about: on no worker that others are on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,9 +232,8 @@ class Picture:
     def _line_up_all(self, account: Gangs[WorkloadKey], workloads: Iterable[Workload]) -> None:
         for key, item in workloads:
             other = item.object()
-            policy = self.policy(other)
-            if isinstance(policy, Policy):
-                its = self._kinds[key.kind]
+            policy, its = self.policy(other), self._kinds[key.kind]
+            if isinstance(policy, Policy) and its.refusal(other) is None:
                 _line_up(account, key, self.view(other, policy, {}, kind=its), its)
 
     def _demand(self, key: WorkloadKey) -> Demand:
@@ -245,7 +247,10 @@ class Picture:
             if (gang := item.head.gang) and item.head.metadata.deletion_timestamp is None:
                 account.note(key, gang, is_done=item.head.has_ended)
         if view.hub is not None:
-            account.note(_key(view, kind), kind.gang(view.hub))
+            is_ganged = account.note(_key(view, kind), kind.gang(view.hub))
+            if is_ganged and records.read(kind, view.hub, view.record) is not None:
+                # Who has a place waits for nobody. It takes no room: it is not in its own way.
+                account.place(_key(view, kind), _ITS_OWN, ())
         for worker in self.workers.values():
             wishes.note(account, worker)
             for key in self._workloads.on(worker.name):
@@ -297,6 +302,7 @@ def state(worker: Obj) -> State:
         message=str(connected.get("message") or "Not connected yet."),
         cluster=cluster.recall(status),
         watched=_served(status),
+        hidden=sight.recall(status),
         lost_since=times.instant(lost) if lost else None,
     )
 
@@ -304,7 +310,10 @@ def state(worker: Obj) -> State:
 def _served(status: Obj) -> dict[str, None] | None:
     """Return the kinds that are in sight on a worker, as far as the dispatcher said."""
     listed = status.get("kinds")
-    return None if listed is None else dict.fromkeys(map(cluster.kind_of, listed))
+    if listed is None:
+        return None
+    hidden = sight.recall(status)
+    return {kind: None for kind in map(cluster.kind_of, listed) if kind not in hidden}
 
 
 def _silence(status: Obj, reason: str) -> datetime | None:

@@ -7,6 +7,9 @@ from jobferry.core.placement import Placement
 from jobferry.kinds.adapter import Adapter
 from jobferry.objects import Obj
 
+NOT_DELEGATED = "NotDelegated"
+"""How one stands that is not ours to run, and that nobody runs yet."""
+
 
 @dataclass(frozen=True, slots=True)
 class Workload:
@@ -41,6 +44,8 @@ class Workload:
         if self.kind.is_suspended(self.obj):
             return "Suspended"
         placed = self.placed
+        if placed is None and not self.is_claimed:
+            return "Running" if self.kind.has_run(self.obj) else NOT_DELEGATED
         if placed is None:
             return "Waiting"
         is_running = self.kind.has_run_since(self.obj, placed.shards[0].base)

@@ -7,7 +7,7 @@ after a crash at any point is nothing special.
 from dataclasses import replace
 
 from jobferry.clock import Seconds
-from jobferry.core import going, records, times
+from jobferry.core import going, records, times, verdicts
 from jobferry.core.adopt import adopt, await_workers, mend
 from jobferry.core.follow import follow, not_kept
 from jobferry.core.kind import Kind
@@ -200,8 +200,8 @@ def _placed(view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj | N
         # Unseen is not gone: it may run there, so it is neither created nor placed again.
         why = f"Namespace {view.namespace} is not watched on worker {shard.worker}: how it fares there is not known"
         return Rest(why, notices=(Notice("NamespaceNotWatched", why),))
-    if not worker.serves(kind.name):
-        why = f"Worker {shard.worker} does not serve {kind.name} any more: how it fares there is not known"
+    if unserved := verdicts.unserved(worker, kind):
+        why = f"Worker {shard.worker} {unserved}; how it fares there is not known"
         return Rest(why, notices=(Notice("KindNotServed", why),))
     if mirror is None:
         return _no_mirror(view, kind, hub, placed)

@@ -104,11 +104,19 @@ def _record(
     return records.write(view, kind, hub, decision, is_new=True)
 
 
+def _is_weighed(view: View, wants: Want) -> bool:
+    """Tell whether a pass has come to all that it wants: of a worker that can take it only now nothing is known."""
+    if view.lacks is None or view.held is not None:
+        return view.lacks is not None
+    known = view.lacks()
+    return all(name in known for name in wants.workers if view.workers[name].is_open)
+
+
 def _wait(
     view: View, kind: Kind, hub: Obj, wants: Want, *, but: str | None, is_nowhere: bool
 ) -> Step:
     """Wait for a worker that has room; or give up, if that takes longer than the queue says."""
-    if view.lacks is None and wants.workers:
+    if wants.workers and not _is_weighed(view, wants):
         return Rest("it waits for its turn", wants=wants)
     reason = verdicts.why_waiting(view, kind, but=but)
     give_up = view.policy.give_up_after

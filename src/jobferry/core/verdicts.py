@@ -64,6 +64,14 @@ def verdict(view: View, kind: Kind, name: str, lack: Lack | None) -> str:
     return _shortage(view, kind, worker, lack or Lack("turn"))
 
 
+def unserved(worker: Worker, kind: Kind) -> str | None:
+    """Say why workloads of a kind cannot be on a worker, if so: not served is another thing than not seen."""
+    if worker.serves(kind.name):
+        return None
+    why = worker.hidden.get(kind.name)
+    return f"does not show us {kind.name}: {why}" if why else f"does not serve {kind.name}"
+
+
 def _closure(worker: Worker) -> str | None:
     """Say why a worker takes no new work of anybody, if so."""
     if worker.silent_since is not None:
@@ -73,8 +81,8 @@ def _closure(worker: Worker) -> str | None:
 
 def _objection(view: View, kind: Kind, name: str) -> str | None:
     """Say why a worker does not take this very workload, whatever room it has, if so."""
-    if not view.workers[name].serves(kind.name):
-        return f"does not serve {kind.name}"
+    if unseen := unserved(view.workers[name], kind):
+        return unseen
     if going.holds_name(view, name):
         return "an earlier mirror of that name is not gone from there yet"
     return _trespass(view, name) or view.refusals.get(name)

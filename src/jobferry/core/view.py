@@ -56,7 +56,10 @@ class Worker:
     """The namespaces that we see there; None: all."""
 
     kinds: frozenset[str] | None = None
-    """The workload kinds that it serves, as in Job.batch; None: it is not known."""
+    """The workload kinds that it serves and we see there, as in Job.batch; None: it is not known."""
+
+    hidden: Mapping[str, str] = field(default_factory=dict)
+    """The kinds that it serves and we do not see there, and why."""
 
     def serves(self, kind: str) -> bool:
         """Tell whether workloads of a kind can be there, as far as is known."""
@@ -65,6 +68,11 @@ class Worker:
     def shows(self, namespace: str) -> bool:
         """Tell whether we see what is there in a namespace."""
         return self.watched is None or namespace in self.watched
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it takes new work, if it has room."""
+        return self.is_up and self.refuses is None
 
     @property
     def gives_away(self) -> bool:

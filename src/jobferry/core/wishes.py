@@ -22,7 +22,7 @@ def wish(workload: W, view: View, kind: Kind, hub: Obj, wants: Want) -> Wish[W]:
 
 def note(admission: Gangs[Any], worker: Worker) -> None:
     """Take note of what a worker takes now."""
-    if worker.is_up and worker.refuses is None:
+    if worker.is_open:
         admission.open(
             worker.name, max_load=worker.max_load, capacity=dict(amounts(worker.capacity))
         )

@@ -1,6 +1,7 @@
 """Which kinds of workloads a dispatcher brings to workers, by its settings."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from difflib import get_close_matches
 
 from jobferry.errors import BadInput
@@ -11,6 +12,7 @@ from jobferry.kube.resources import JOBS
 from jobferry.settings import Settings
 
 HINT = "`jobferry kinds` lists those that it knows."
+_DECLARED = "If customKinds declares it, so must JOBFERRY_CUSTOM_KINDS here, as YAML: see docs/settings.md."
 
 
 def known(settings: Settings, lookup: Lookup = nothing) -> dict[str, Adapter]:
@@ -31,6 +33,12 @@ def switched_on(settings: Settings, lookup: Lookup = nothing) -> list[Adapter]:
     if settings.kinds:
         return find(settings.kinds, every)
     return [each for each in every.values() if is_on_by_default(each)]
+
+
+def including(settings: Settings, kind: Adapter) -> Settings:
+    """Return settings by which a kind is switched on, too, and all else is as it was."""
+    on = [each.name for each in switched_on(settings)]
+    return settings if kind.name in on else replace(settings, kinds=(*on, kind.name))
 
 
 def is_on_by_default(kind: Adapter) -> bool:
@@ -59,7 +67,7 @@ def _find(name: str, every: Mapping[str, Adapter]) -> Adapter:
             raise BadInput(f"kinds: {refused} is not dispatched: {why}")
     kinds = {each.resource.kind.lower(): each.resource.kind for each in every.values()}
     near = get_close_matches(low, kinds, n=1)
-    hint = f"Is {kinds[near[0]]} meant? {HINT}" if near else HINT
+    hint = f"Is {kinds[near[0]]} meant? {HINT}" if near else f"{HINT} {_DECLARED}"
     raise BadInput(f"kinds: there is no kind {name}", hint=hint)
 
 

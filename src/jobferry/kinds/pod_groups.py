@@ -1,6 +1,7 @@
 """Pod groups: what a Pod says of the others that it goes with, in our words or in those of Kueue."""
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from jobferry.core.kind import Gang
 from jobferry.core.marks import PREFIX
@@ -16,31 +17,39 @@ MOST = 1000
 
 def read(pod: Obj) -> Gang | None:
     """Return the group that a pod says it is of; None: of none, or it does not say in a sensible way of how many."""
-    name = _said(pod, NAMES)
-    size = _number(_said(pod, TOTALS)) if name else None
+    name = _said(pod, NAMES).value
+    size = _number(_said(pod, TOTALS).value) if name else None
     return Gang(pod["metadata"]["namespace"], name, size) if size else None
 
 
 def nonsense(pod: Obj) -> str | None:
     """Say what is wrong with what a pod says of its group, if something is."""
-    name, total = _said(pod, NAMES), _said(pod, TOTALS)
-    if not name or _number(total):
+    name, total = _said(pod, NAMES).value, _said(pod, TOTALS)
+    if not name or _number(total.value):
         return None
-    where = f"annotation {TOTALS[0]}"
-    if not total:
+    if not total.value:
+        where = f"annotation {TOTALS[0]}"
         return f"It is of pod group {name}, but has no {where} that says of how many"
-    said = total if len(total) <= 20 else f"{total[:20]}..."
-    return f"It is of pod group {name}, but of {said} pods: {where} is to be from 1 to {MOST}"
+    said = total.value if len(total.value) <= 20 else f"{total.value[:20]}..."
+    must = f"must be the number of pods in the group, from 1 to {MOST}"
+    return f'It is of pod group {name}, but its {total.where} says "{said}", and {must}'
 
 
-def _said(pod: Obj, keys: Iterable[str]) -> str:
+class _Said(NamedTuple):
+    """What a label or an annotation says."""
+
+    value: str = ""
+    where: str = ""
+
+
+def _said(pod: Obj, keys: Iterable[str]) -> _Said:
     """Return what the first of some labels or annotations says that is there; empty: none is."""
     meta = pod["metadata"]
     for key in keys:
         for member in ("labels", "annotations"):
             if said := (meta.get(member) or {}).get(key):
-                return str(said)
-    return ""
+                return _Said(str(said), f"{member.removesuffix('s')} {key}")
+    return _Said()
 
 
 def _number(text: str) -> int | None:

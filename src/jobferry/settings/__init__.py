@@ -120,7 +120,9 @@ class Settings:
     custom_kinds: tuple[Any, ...] = setting(
         (),
         readers.TABLE,
-        "Kinds that it does not know by itself: docs/kinds.md says what is in such a table.",
+        "Kinds that it does not know by itself: docs/kinds.md says what is in such a table. In a flag and in the environment the list"
+        " is YAML (or JSON), as in `JOBFERRY_CUSTOM_KINDS='[{apiVersion: example.com/v1, kind: Simulation, success: {condition: Done},"
+        " failure: {condition: Broken}}]'`. Commands know these kinds by that variable, too: they read no file of settings.",
     )
     worker_lost_after: Seconds = setting(
         900.0,

@@ -18,7 +18,7 @@ from jobferry.kube.resources import JOBS
 from jobferry.objects import Obj
 from jobferry.objects.resource import Resource
 from jobferry.runtime import supervise
-from jobferry.workers import mirrors
+from jobferry.workers import mirrors, sight
 from jobferry.workers.mirrors import MirrorHead
 
 HIDING = (
@@ -191,6 +191,7 @@ class Copies:
         self._clock = client.clock
         self._copies = {kind.name: Copy(client, kind, selector, only) for kind in kinds}
         self._resources = {kind.name: kind.resource for kind in kinds}
+        self._only = only
         self._link_listeners: list[Callable[[Freshness], None]] = []
         for copy in self._copies.values():
             copy.listen_to_link(self._note_link)
@@ -241,7 +242,7 @@ class Copies:
     def hidden(self) -> dict[str, str]:
         """The kinds that are out of sight, and why."""
         return {
-            kind: str(copy.freshness().trouble or "not listed yet")
+            kind: sight.why_hidden(self._resources[kind], copy.freshness().trouble, self._only)
             for kind, copy in self._copies.items()
             if self._is_hidden(kind) or not copy.synced.is_set()
         }

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -25,7 +25,7 @@ from jobferry.objects.times import timestamp
 from jobferry.runtime import supervise
 from jobferry.runtime.backoff import Backoff
 from jobferry.runtime.inflight import Inflight
-from jobferry.workers import cluster, source
+from jobferry.workers import cluster, sight, source
 from jobferry.workers.badge import Badge
 from jobferry.workers.cluster import UNKNOWN, Cluster
 from jobferry.workers.copies import Copies
@@ -60,6 +60,9 @@ class State:
 
     watched: Mapping[str, frozenset[str] | None] | None = None
     """By kind that was in sight when it was last up: the namespaces that were, None: all. None: not known."""
+
+    hidden: Mapping[str, str] = field(default_factory=dict)
+    """By kind that it served then, but that was out of sight: why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,11 +282,12 @@ class Link:
         self._missed_since = None
         assert self.connection is not None  # noqa: S101 (only one that was taken in can be up)
         mirrors = self.connection.mirrors
+        hidden = mirrors.hidden
         reason, message = "Connected", f"Connected.{_clock_note(self.hearing.skew)}"
         if unseen := mirrors.unseen:
             reason, message = "NamespacesUnseen", f"Connected, but not in: {_listed(unseen)}"
-        elif hidden := mirrors.hidden:
-            reason, message = "KindsUnseen", f"Connected, but not for: {_listed(hidden)}"
+        elif hidden:
+            reason, message = sight.UNSEEN, sight.told(hidden)
         self._set(
             State(
                 is_up=True,
@@ -291,6 +295,7 @@ class Link:
                 message=message,
                 cluster=found,
                 watched=mirrors.watched,
+                hidden=hidden,
             )
         )
 
@@ -338,7 +343,8 @@ class Link:
 
     def _miss(self, reason: str, message: str) -> None:
         since = self.state.lost_since or self._missed_since or self.hearing.welcome()
-        known = State(cluster=self.state.cluster, watched=self.state.watched)
+        was = self.state
+        known = State(cluster=was.cluster, watched=was.watched, hidden=was.hidden)
         self._set(replace(known, reason=reason, message=message, lost_since=since))
 
     def _set(self, state: State) -> None:

@@ -127,6 +127,7 @@ class Roster:
             capacity={} if isinstance(capacity, str) else capacity,
             bounds=Bounds(spaces.allow, spaces.deny),
             watched=frozenset(spaces.only) or None,
+            hidden=state.hidden,
         )
         watched = _watched(spaces.only, state.watched)
         return Sight(seen, head.metadata.labels, spaces.create, watched)

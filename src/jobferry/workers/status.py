@@ -51,7 +51,7 @@ def standing(status: Obj, head: WorkerHead, facts: Facts, now: datetime) -> Obj:
     ):
         condition["observedGeneration"] = head.metadata.generation
         listed = conditions.set(listed, condition, now)
-    return {"conditions": listed, **_identity(state.cluster), **_loss(status, facts, now)}
+    return {"conditions": listed, **_identity(state), **_loss(status, facts, now)}
 
 
 def counts(status: Obj, dispatcher: str, mirrors: int, active: int) -> Obj:
@@ -121,14 +121,15 @@ def _visibility(closed: Sequence[Door] | None) -> list[Obj]:
     return [_condition(REFERENCES, False, "Forbidden", message)]
 
 
-def _identity(found: Cluster) -> Obj:
-    """Say which cluster it is; what was known stays until it is reached again."""
+def _identity(state: State) -> Obj:
+    """Say which cluster it is, and which kinds it serves in our sight; what was known stays until it is reached again."""
+    found = state.cluster
     if found == UNKNOWN:
         return {}
     return {
         "clusterUID": found.uid,
         "serverVersion": found.version,
-        "kinds": list(found.kinds),
+        "kinds": [each for each in found.kinds if cluster.kind_of(each) not in state.hidden],
     }
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from jobferry.cli import explanation, kinds, other_kinds, picture, tables
+from jobferry.cli import explanation, kinds, other_kinds, picture, tables, undelegated
 from jobferry.cli.kinds import Standing
 from jobferry.cli.picture import Objects, Picture
 from jobferry.cli.workload_facts import Workload
@@ -18,6 +18,7 @@ from jobferry.kinds.adapter import Adapter
 from jobferry.kinds.references import Reference
 from jobferry.objects import Obj, merge_patch
 from jobferry.settings import DEFAULTS, Settings
+from jobferry.workers import sight
 from tests.unit.cli.hub_objects import NOW, at, client, event, worker
 from tests.workloads.examples import EXAMPLES
 from tests.workloads.lives import LIVES
@@ -52,8 +53,13 @@ STATES: dict[str, tuple[Obj, bool, tuple[str, str | None, int]]] = {
     "ended": ({"status": LIVES[NAME][-1]}, True, ("Complete", "east", 2)),
     "suspended": ({"spec": {"suspend": True}}, False, ("Suspended", None, 0)),
     "going": ({"metadata": {"deletionTimestamp": at(0)}}, True, ("Deleting", "east", 2)),
-    "not ours": ({"spec": {"managedBy": None}}, False, ("Waiting", "<hub>", 0)),
-    "others'": ({"spec": {"managedBy": "a.b/c"}}, False, ("Waiting", "<a.b/c>", 0)),
+    "not ours": ({"spec": {"managedBy": None}}, False, ("NotDelegated", "<hub>", 0)),
+    "runs on the hub": (
+        {"spec": {"managedBy": None}, "status": LIVES[NAME][1]},
+        False,
+        ("Running", "<hub>", 0),
+    ),
+    "others'": ({"spec": {"managedBy": "a.b/c"}}, False, ("NotDelegated", "<a.b/c>", 0)),
 }
 
 
@@ -82,6 +88,53 @@ def test_a_life_is_told_by_its_events() -> None:
     assert "Events:\n  none\n" in other_kinds.text(Workload(JOB_SET, obj), [], NOW)
 
 
+OURS = "jobferry.io/dispatcher"
+ANEW = f"with spec.managedBy: {OURS} goes to a worker: make it anew with that."
+UNDELEGATED: dict[str, tuple[str | None, str, str]] = {
+    "none": (None, "is not delegated: what is on the hub runs it", f"A JobSet {ANEW}"),
+    "own": (
+        "jobset.sigs.k8s.io/jobset-controller",
+        "is not delegated: what is on the hub runs it",
+        f"Its managedBy is jobset.sigs.k8s.io/jobset-controller. A JobSet {ANEW}",
+    ),
+    "misspelt": (
+        "jobfery.io/dispatcher",
+        "is not delegated to us: its managedBy is jobfery.io/dispatcher",
+        f"Is {OURS} meant? A JobSet {ANEW}",
+    ),
+    "another's": (
+        "a.b/c",
+        "is not delegated to us: its managedBy is a.b/c",
+        f"Ours is {OURS}; JOBFERRY_MANAGED_BY says otherwise, as for the dispatcher.",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", UNDELEGATED.values(), ids=UNDELEGATED)
+def test_of_what_is_not_delegated_it_is_told_who_runs_it_and_what_to_do(
+    case: tuple[str | None, str, str],
+) -> None:
+    named, says, hint = case
+    seen = Workload(JOB_SET, job_set(spec={"managedBy": named}))
+
+    with pytest.raises(BadInput, match=f"^JobSet train {says}$") as caught:
+        undelegated.refuse(seen)
+
+    assert caught.value.hint == hint
+    undelegated.refuse(Workload(JOB_SET, job_set()))
+
+
+def test_what_only_a_dispatcher_that_stands_in_for_multikueue_runs_is_told_so() -> None:
+    multikueue = {"spec": {"managedBy": "kueue.x-k8s.io/multikueue"}}
+    obj = dict(merge_patch.apply(EXAMPLES["RayJob.ray.io"], multikueue))
+    seen = Workload(switches.known(DEFAULTS)["RayJob.ray.io"], obj)
+
+    with pytest.raises(BadInput, match="its managedBy is kueue") as caught:
+        undelegated.refuse(seen)
+
+    assert "JOBFERRY_CLAIM_MULTIKUEUE=true" in (caught.value.hint or "")
+
+
 # Why
 
 
@@ -107,6 +160,30 @@ def test_a_worker_that_does_not_serve_the_kind_is_named() -> None:
         "west": "",
     }
     assert found.choice == "west"
+
+
+def blind(name: str, status: Obj) -> Obj:
+    """A worker that serves JobSets, and whose account has no rights on them."""
+    found = worker(name, status=status)
+    connected = found["status"]["conditions"][0]
+    connected |= {"reason": sight.UNSEEN, "message": sight.told({NAME: "no rights"})}
+    return found
+
+
+@pytest.mark.parametrize("status", [SERVED, {"kinds": ["Job.batch/v1"]}])
+def test_a_worker_that_serves_the_kind_and_does_not_show_it_does_not_fit(status: Obj) -> None:
+    """However it lists the kinds: dispatchers of old had those in the list that are not seen."""
+    there = [blind("west", status)]
+
+    found = explained(job_set(), *there)
+
+    assert found.choice is None
+    assert [(each.fits, each.reason) for each in found.opinions] == [
+        (False, f"does not show us {NAME}: no rights")
+    ]
+    assert kinds.serving(JOB_SET, there) == ()
+    needs = standing(workers=(), blind=kinds.blind(JOB_SET, there)).needs
+    assert needs == "to be seen on west: no rights"
 
 
 def test_what_others_of_the_kind_take_is_counted() -> None:
@@ -144,9 +221,9 @@ POD = switches.known(WITH_PODS)["Pod"]
 POD_SERVED = {"kinds": ["Job.batch/v1", "Pod.v1"]}
 
 
-def pod(name: str) -> Obj:
+def pod(name: str, total: str = "3") -> Obj:
     """One of a group of three, each with one CPU."""
-    said = {"jobferry.io/pod-group": "g", "jobferry.io/pod-group-total-count": "3"}
+    said = {"jobferry.io/pod-group": "g", "jobferry.io/pod-group-total-count": total}
     meta = {
         "name": name,
         "namespace": "ml",
@@ -164,9 +241,14 @@ def pod(name: str) -> Obj:
 
 
 def why_of(
-    first: Obj, *others: Obj, cpus: int = 2, placed: str = ""
+    first: Obj,
+    *others: Obj,
+    cpus: int = 2,
+    placed: str = "",
+    own: Obj | None = None,
+    chosen: Settings = WITH_PODS,
 ) -> explanation.Explanation:
-    """Explain a Pod; `placed` is where the others are."""
+    """Explain a Pod; `placed` is where the others are, and `own` its own record."""
     workers = [
         worker(each, status=POD_SERVED, capacity={"cpu": cpus}) for each in ("east", "west")
     ]
@@ -177,8 +259,8 @@ def why_of(
         others={"Pod": [first, *others]},
         placements=[record(each, placed, POD) for each in others] if placed else [],
     )
-    picture = Picture(client(), WITH_PODS, objects, NOW, but=first["metadata"]["uid"])
-    return explanation.explain_any(Workload(POD, first), picture, [], None, NOW)
+    picture = Picture(client(), chosen, objects, NOW, but=first["metadata"]["uid"])
+    return explanation.explain_any(Workload(POD, first, own), picture, [], None, NOW)
 
 
 def test_of_a_group_that_is_not_complete_it_is_told_how_many_are_there() -> None:
@@ -210,6 +292,51 @@ def test_a_pod_fits_only_where_the_others_of_its_group_are() -> None:
         "west": "",
     }
     assert found.choice == "west"
+
+
+def test_a_pod_that_is_placed_waits_for_nobody() -> None:
+    first = pod("a")
+    own = record(first, "west", POD)
+
+    alone = why_of(first, own=own)
+    assert alone.says[0] == "Pod ml/a is placed on west, attempt 2."
+    assert [each.fits for each in alone.opinions] == [True, True]
+
+    found = why_of(first, pod("b"), pod("c"), cpus=3, placed="west", own=own)
+    assert {each.worker: each.reason for each in found.opinions} == {
+        "east": "the others of its group are on west",
+        "west": "",
+    }
+
+
+def test_one_pod_too_many_and_totals_that_disagree_are_told() -> None:
+    many = why_of(pod("a"), pod("b"), pod("c"), pod("d"), placed="west")
+    assert {each.reason for each in many.opinions} == {
+        "its group g has more pods than the 3 that it says: 4 are there"
+    }
+
+    apart = why_of(pod("a"), pod("b", "2"))
+    assert {each.reason for each in apart.opinions} == {
+        "the pods of its group g do not agree how many they are: 2 or 3"
+    }
+
+
+def test_the_others_of_a_group_count_though_its_kind_is_not_on_by_the_settings_here() -> None:
+    """Whoever asks about a Pod has a dispatcher that follows Pods, whatever the settings of the command say."""
+    chosen = switches.including(DEFAULTS, POD)
+    assert why_of(pod("a"), pod("b"), pod("c"), cpus=3, chosen=chosen).choice == "east"
+    assert switches.including(chosen, POD) is chosen
+
+
+def test_what_no_worker_takes_is_in_no_line_and_fits_nowhere() -> None:
+    found = why_of(pod("a", "two"))
+
+    assert (found.turn, found.choice) == (None, None)
+    assert {(each.fits, each.reason) for each in found.opinions} == {
+        (False, "no worker can run it as it is")
+    }
+    other = why_of(pod("x", "1"), pod("a", "two"))
+    assert "In the default line it is number 1 of 1." in other.says
 
 
 # Kinds

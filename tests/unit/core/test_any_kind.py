@@ -138,6 +138,20 @@ class TestWorkersThatLackAKind:
             ),
         )
 
+    def test_one_that_serves_it_but_does_not_show_it_says_that(self) -> None:
+        blind = up("east", kinds=frozenset({"Job.batch"}), hidden={TOY.name: "no rights"})
+        why = "does not show us Toy.toys.example.com: no rights"
+
+        step = toys(workers=[blind]).settle()
+        assert isinstance(step, Rest)
+        assert step.why == f"no worker can take it: east: {why}"
+
+        world = running()
+        world.workers = [blind, up("west")]
+        step = world.next()
+        assert isinstance(step, Rest)
+        assert step.why == f"Worker east {why}; how it fares there is not known"
+
     def test_where_nobody_knows_it_is_tried(self) -> None:
         assert recorded(toys(workers=[up("east")])) == ("east", 1)
 

@@ -193,3 +193,16 @@ def test_a_worker_says_why_it_does_not_take_one_of_a_gang(lack: Lack, why: str) 
     worker = up("a", max_load=2, capacity={"cpu": quantities.parse("2")})
 
     assert verdicts.verdict(World(workers=[worker]).view(), JOB, "a", lack) == why
+
+
+def test_of_a_worker_that_can_take_it_only_now_nothing_is_told_before_a_pass() -> None:
+    """It was in line for none, as where no worker served its kind; that is no turn of others."""
+    world = World(lacks={})
+
+    step = decide(world.view(), JOB)
+    assert step == Rest("it waits for its turn", wants=Want(("east", "west")))
+
+    world.workers = [up("east", refuses="it is drained"), lost("west", minutes=1)]
+    step = decide(world.view(), JOB)
+    assert isinstance(step, Rest)
+    assert step.why == "no worker can take it: east: it is drained; west: not connected"

@@ -1,9 +1,11 @@
+import re
+
 import pytest
 
 from jobferry.dispatch import switches
 from jobferry.errors import BadInput
 from jobferry.kinds import registry
-from jobferry.settings import Settings
+from jobferry.settings import Settings, every, load
 from tests.workloads.examples import DECLARED
 
 CLOSED = {"RayJob.ray.io", "TrainJob.trainer.kubeflow.org", "PyTorchJob.kubeflow.org"}
@@ -47,11 +49,22 @@ def test_declared_kinds_are_on_as_others_are() -> None:
     assert "Simulation.example.com" not in names(Settings())
 
 
+def test_the_form_that_is_shown_for_the_environment_declares_a_kind() -> None:
+    (doc,) = (each.doc for each in every() if each.key == "customKinds")
+    shown = re.search(r"`(JOBFERRY_CUSTOM_KINDS)='(.*)'`", doc)
+    assert shown is not None
+
+    found = load(environ={shown[1]: shown[2]})
+
+    assert "Simulation.example.com" in names(found)
+
+
 @pytest.mark.parametrize(
     ("kinds", "complaint", "hint"),
     [
         (("JobSett",), "there is no kind JobSett", "Is JobSet meant?"),
-        (("Nonsense",), "there is no kind Nonsense", "jobferry kinds"),
+        (("Nonsense",), "there is no kind Nonsense", "`jobferry kinds` lists those"),
+        (("Nonsense",), "there is no kind Nonsense", "JOBFERRY_CUSTOM_KINDS"),
         (("Deployment",), "Deployment.apps is not dispatched: it serves", ""),
     ],
 )

@@ -42,6 +42,17 @@ def test_most_pods_are_of_no_group() -> None:
     assert POD.refusal(pod({OURS[1]: "3"})) is None
 
 
+def test_of_a_total_that_is_none_it_is_told_where_it_stands_and_what_it_must_be() -> None:
+    must = "must be the number of pods in the group, from 1 to 1000"
+
+    for labels, annotations, where in (
+        ({OURS[0]: "g"}, {OURS[1]: "two"}, f"annotation {OURS[1]}"),
+        ({KUEUE[0]: "g", KUEUE[1]: "two"}, None, f"label {KUEUE[1]}"),
+    ):
+        said = POD.refusal(pod(labels, annotations))
+        assert said == f'It is of pod group g, but its {where} says "two", and {must}'
+
+
 @pytest.mark.parametrize("total", ["", "0", "-1", "3.0", "many", " 3", "٣", "1001", "9" * 5000])
 def test_a_total_that_is_none_is_refused_in_a_short_sentence(total: str) -> None:
     found = pod({OURS[0]: "g"}, {OURS[1]: total})

@@ -44,6 +44,13 @@ def test_a_worker_that_is_up_says_so_and_which_cluster_it_is() -> None:
     assert found["kinds"] == ["Job.batch/v1"]
 
 
+def test_kinds_that_it_does_not_show_us_are_not_among_those_that_it_serves() -> None:
+    served = Cluster("uid-x", "v1.35.8", ("Job.batch/v1", "Pod.v1", "RayJob.ray.io/v1"))
+    state = replace(UP, cluster=served, hidden={"RayJob.ray.io": "w", "Pod": "w"})
+
+    assert said(replace(FINE, state=state))["kinds"] == ["Job.batch/v1"]
+
+
 def test_what_was_known_of_a_cluster_stays_until_it_is_reached() -> None:
     assert "clusterUID" not in said(replace(FINE, state=State(cluster=UNKNOWN)))
 
