@@ -124,7 +124,8 @@ class MostLostIsUs:
 class StoppedBeforeMoved:
     """No attempt begins while pods of the one before it run whose mirror we have deleted ourselves.
 
-    Unless their worker was lost, or has come back just now: what was moved while it was lost begins all the same.
+    Unless their worker was lost, or has come back just now: what was moved while it was lost begins all the same. Or it was
+    put back to an earlier state, with pods that had ended.
     """
 
     MARGIN: Seconds = 2.0
@@ -169,7 +170,8 @@ class StoppedBeforeMoved:
         network = self._world.network
         is_lost = now - network.heard.get(pair, 0.0) > LONG
         is_lost |= now - network.returned.get(pair, 0.0) < self.MARGIN
-        if worker == exchange.gate.name or is_lost or "hub" in self._world.restored:
+        is_put_back = bool(self._world.restored.keys() & {"hub", worker})
+        if worker == exchange.gate.name or is_lost or is_put_back:
             return
         if truth.active_pods(self._world.clusters[worker], {"metadata": {"uid": before}}):
             self._complain(f"{exchange}: pods of attempt {known.attempt} run on {worker}")
