@@ -61,8 +61,17 @@ def _crd(resource: Resource) -> Obj:
 
 
 async def define(client: Client, kind: str) -> None:
-    """Install the CRD of a kind, and wait until it is established."""
+    """Install the CRD of a kind, and wait until the cluster can be asked for it: else a dispatcher may go elsewhere."""
     await _install(client, definition(kind))
+    resource = ADAPTERS[kind].resource
+    await until_served(client, resource)
+    while True:
+        try:
+            await client.list(Scope(resource=resource))
+        except errors.TooManyRequests:  # its cache is not there yet
+            await sleep(client.clock, 0.1)
+        else:
+            return
 
 
 @asynccontextmanager
