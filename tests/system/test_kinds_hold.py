@@ -22,7 +22,6 @@ from tests.system.jobs import NORTH_FIRST, complete, condition, holds, is_there,
 from tests.system.kinds import (
     JOB_SET,
     SIMULATION,
-    STOPPED,
     Trial,
     define,
     definition,
@@ -274,7 +273,7 @@ async def test_a_worker_stays_while_it_holds_what_is_of_a_kind_that_was_switched
                 return "1 jobsets.jobset.x-k8s.io, of a kind that is not followed" in ready
 
             await lab.worker("north", is_told)
-        async with lab.standby():
-            await found.play("north", STOPPED[JOB_SET])
-            assert await found.where(attempt=2) == "south"
+            await lab.world.workers["north"].delete(
+                found.adapter.resource, found.name, lab.world.namespace
+            )
             await until_none(hub, named(WORKERS, "north"))
