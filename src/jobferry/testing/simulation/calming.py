@@ -3,7 +3,7 @@
 from contextlib import suppress
 from functools import partial
 
-from jobferry.clock import sleep
+from jobferry.clock import Seconds, sleep
 from jobferry.core import marks
 from jobferry.core.marks import Standing
 from jobferry.dispatch.queues import LABEL
@@ -12,11 +12,14 @@ from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client
 from jobferry.kube.resources import JOBS
 from jobferry.objects import Obj
-from jobferry.testing.simulation import truth
+from jobferry.testing.simulation import job_sets, truth
 from jobferry.testing.simulation.replicas import SETTINGS
 from jobferry.testing.simulation.users import USERS
 from jobferry.testing.simulation.world import HELD, World, worker
 from jobferry.workers.resource import WORKERS
+
+PATIENCE: Seconds = 90.0
+"""How long a Worker that was deleted is waited for: by then all that can end has."""
 
 SANE: Obj = {"drain": "None", "maxMirrors": None, "capacity": None, "namespaces": None}
 
@@ -66,7 +69,10 @@ async def _mend_worker(world: World, hub: Client, name: str) -> None:
     patch: Obj = {"spec": SANE}
     if name in world.refusing:
         patch["metadata"] = {"labels": {"calm": "yes"}}
+    since = world.clock.monotonic()
     while True:
+        if world.clock.monotonic() - since > PATIENCE:
+            await _give_up(world, hub, name)
         with suppress(errors.AlreadyExists):
             await hub.create(WORKERS, worker(name))
         with suppress(errors.NotFound):  # one that was deleted may go at this very moment
@@ -74,6 +80,17 @@ async def _mend_worker(world: World, hub: Client, name: str) -> None:
             if not found["metadata"].get("deletionTimestamp"):
                 return
         await sleep(world.clock, 1.0)
+
+
+async def _give_up(world: World, hub: Client, name: str) -> None:
+    """Delete what holds a Worker back that is to go: what never ends, and can go nowhere else."""
+    for each in truth.workloads(world):
+        placed = truth.placed(world, each)
+        if truth.finish(each) or placed is None or placed.shards[0].worker != name:
+            continue
+        resource, meta = JOBS if truth.is_job(each) else job_sets.RESOURCE, each["metadata"]
+        with suppress(errors.NotFound):
+            await hub.delete(resource, meta["name"], meta["namespace"], uid=meta["uid"])
 
 
 async def _tidy(world: World, client: Client) -> None:
