@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 from jobferry.clock import Seconds
 from jobferry.core import marks
+from jobferry.kinds.job.status import count
 from jobferry.objects import Obj, conditions
 from jobferry.testing.simulation import job_sets, shapes, truth
 from jobferry.testing.simulation.problems import Problem
@@ -17,7 +18,8 @@ def every_job_has_its_end(world: World) -> Iterator[str]:
     """Every Job ends as it would on a single cluster.
 
     Of a Job whose mirror others have changed, or which others have ended, it is asked only that it ends; so, too, of
-    one with a deadline where the clock of a cluster jumped: that cluster itself may take it for exceeded.
+    one with a deadline where the clock of a cluster jumped: that cluster itself may take it for exceeded. And one that
+    failed may wait for an hour until it is tried again, where the clock of its worker was put back by that.
     """
     for job in truth.claimed(world):
         if job["spec"].get("suspend") or _cannot_run(job):
@@ -26,6 +28,8 @@ def every_job_has_its_end(world: World) -> Iterator[str]:
         if end is None and shapes.is_endless(job):
             continue
         status = job.get("status") or {}
+        if end is None and _waits_by_a_wrong_clock(world, job):
+            continue
         if end is None:
             yield f"{truth.address(job)} has not ended: {_brief(status)}"
         elif _may_end_otherwise(world, job, end):
@@ -155,6 +159,13 @@ def _may_end_otherwise(world: World, job: Obj, end: Obj) -> bool:
 
 def _is_tampered(world: World, job: Obj) -> bool:
     return (job["metadata"]["namespace"], job["metadata"]["name"]) in world.tampered
+
+
+def _waits_by_a_wrong_clock(world: World, job: Obj) -> bool:
+    """Tell whether its worker waits to try again after a failure, by a clock that was put back meanwhile."""
+    placed = truth.placed(world, job)
+    is_failing = count(job.get("status") or {}, "failed") > 0
+    return is_failing and placed is not None and placed.shards[0].worker in world.jumped
 
 
 def _cannot_run(job: Obj) -> bool:

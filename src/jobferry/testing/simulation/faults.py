@@ -1,9 +1,13 @@
 """What goes wrong, at every border."""
 
+from contextlib import suppress
+
 import orjson
 
-from jobferry.clock import Seconds
+from jobferry.clock import Seconds, sleep
+from jobferry.errors import Error
 from jobferry.kube.calls import PatchKind
+from jobferry.kube.client import Client
 from jobferry.kube.resources import JOBS, NAMESPACES
 from jobferry.objects.resource import Resource
 from jobferry.testing.simulation import prepared, truth
@@ -305,7 +309,22 @@ async def _vanish(world: World, worker: str, namespace: str, seconds: Seconds) -
     async with world.client(worker) as client:
         await client.delete(NAMESPACES, namespace)
         await world.lasting(seconds)
-        await world.insist(lambda: client.create(NAMESPACES, {"metadata": {"name": namespace}}))
+        await _make_again(world, client, namespace)
+
+
+async def _make_again(world: World, client: Client, namespace: str) -> None:
+    """Create a namespace, once the one that was deleted is gone: something in it may be held for a while."""
+    while True:
+        try:
+            await client.create(NAMESPACES, {"metadata": {"name": namespace}})
+        except Error:
+            with suppress(Error):
+                found = await client.get(NAMESPACES, namespace)
+                if not found["metadata"].get("deletionTimestamp"):
+                    return  # somebody else has made it
+            await sleep(world.clock, 1.0)
+        else:
+            return
 
 
 @FAULTS.add(

@@ -128,8 +128,8 @@ class StoppedBeforeMoved:
     put back to an earlier state, with pods that had ended.
     """
 
-    MARGIN: Seconds = 2.0
-    """So long may pass between the record of a placement and its mirror."""
+    MARGIN: Seconds = 9.0
+    """So long may pass between the record of a placement and its mirror: another may lead by then."""
 
     def __init__(self, world: World, complain: Complain) -> None:
         self._world = world

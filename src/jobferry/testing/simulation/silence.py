@@ -49,9 +49,13 @@ async def _dead_connections_are_noticed(world: World) -> None:
 
 
 def _is_sign_of_life(exchange: Exchange) -> bool:
-    """Tell what is sent however idle it is: heartbeats, Leases, and watches, which end now and then."""
+    """Tell what is sent however idle it is: heartbeats, Leases, and watches, which end now and then.
+
+    After each watch of CRDs that begins anew it is looked for some seconds what is served.
+    """
     return (
         exchange.is_watch
+        or exchange.path in ("/apis", "/apis/batch/v1", "/apis/jobset.x-k8s.io/v1alpha2")
         or "/leases" in exchange.path
         or exchange.path.endswith("/namespaces/kube-system")
     )
