@@ -117,7 +117,8 @@ class OneAtATime:
     """No attempt begins while another runs, unless the worker of that one was not heard for as long as was said.
 
     Nor where others have changed the mirror so that it is not ours to see any more, or a cluster was put back to
-    an earlier state: what came back with it was over. And a server that was frozen may get to a request of an
+    an earlier state: what came back with it was over. Nor while the worker of that one is just coming back: it counts once
+    what it holds is known. And a server that was frozen may get to a request of an
     earlier attempt only after its sender has given it up for lost, as was said.
     """
 
@@ -145,11 +146,13 @@ class OneAtATime:
 
     def _is_excused(self, exchange: Exchange, other: truth.Mirror) -> bool:
         world, meta = self._world, other.obj["metadata"]
-        heard = world.network.heard.get((exchange.who.name, other.on), 0.0)
+        pair, network = (exchange.who.name, other.on), world.network
+        is_back = world.clock.monotonic() - network.returned.get(pair, 0.0) < RETURNING
         return (
             (meta["namespace"], meta["name"]) in world.tampered
             or bool(world.restored.keys() & {"hub", other.on})
-            or self._is_long_ago(heard, exchange.who.name)
+            or is_back
+            or self._is_long_ago(network.heard.get(pair, 0.0), exchange.who.name)
         )
 
     def _is_long_ago(self, then: Seconds, who: str) -> bool:
@@ -157,6 +160,9 @@ class OneAtATime:
         patience = self._world.replicas[who].settings.worker_lost_after
         return self._world.clock.monotonic() - then > min(patience, SHORTEST) - 1
 
+
+RETURNING: Seconds = 3.0
+"""How long it may take from the first answer of a worker that was lost until it is known what it holds."""
 
 SHORTEST: Seconds = 16.0
 """The shortest time after which a Queue lets work move from a lost worker."""
