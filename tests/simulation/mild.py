@@ -6,8 +6,7 @@ from typing import Any
 from jobferry.testing.simulation import shapes
 from jobferry.testing.simulation.actions import Dice
 from jobferry.testing.simulation.events import Event, History
-from jobferry.testing.simulation.faults import FAULTS
-from jobferry.testing.simulation.users import USERS
+from jobferry.testing.simulation.playing import ACTIONS
 
 NAMESPACE = "red"
 JOBS = 10
@@ -27,7 +26,6 @@ MILD = {
     "part": 3.0,
     "freeze": 3.0,
 }
-ACTIONS = {**FAULTS.actions, **USERS.actions}
 
 
 def draw(seed: int) -> History:

@@ -16,7 +16,7 @@ from jobferry.kube.resources import JOBS
 from jobferry.objects import Obj
 from jobferry.runtime import supervise
 from jobferry.testing.simulation.events import Event, History
-from jobferry.testing.simulation.playing import play
+from jobferry.testing.simulation.playing import ACTIONS, play
 from tests import needs
 from tests.simulation import mild
 from tests.system.fleet import DISPATCHER, Fleet
@@ -51,7 +51,7 @@ class Clusters:
             self._tasks.start(event.name, lambda: trouble(args["cluster"], args["seconds"]))
             return
         try:
-            await mild.ACTIONS[event.name].run(self, **args)
+            await ACTIONS[event.name].run(self, **args)
         except Error:
             return
 

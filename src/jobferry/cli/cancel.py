@@ -45,7 +45,7 @@ def main(arguments: Sequence[str]) -> None:
             await hub.client.delete(
                 JOBS, meta["name"], hub.namespace, propagation="Background", uid=meta["uid"]
             )
-            render.text(f"{sentence(job, absent, is_silent)}\n")
+            render.line(sentence(job, absent, is_silent))
 
     run(options.where(given), cancel)
 

@@ -29,7 +29,7 @@ def for_kubectl() -> int:
     """Answer kubectl, which asks a program named `kubectl_complete-ferry` about the words of its plugin."""
     for each in _found(sys.argv[1:]):
         render.text(f"{each.word}\t{each.help}\n" if each.help else f"{each.word}\n")
-    render.text(f"{_NO_FILES}\n")
+    render.line(_NO_FILES)
     return 0
 
 

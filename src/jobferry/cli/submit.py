@@ -43,7 +43,7 @@ def main(arguments: Sequence[str]) -> None:
         )
         name = made["metadata"]["name"]
         if given.output == "plain":
-            render.text(f"{name}\n")
+            render.line(name)
         else:
             render.text(documents.text(given.output, JOBS, [made], lambda _: "", is_one=True))
         try:

@@ -59,12 +59,12 @@ class Lines:
 
     def tell(self, words: str) -> None:
         """Print it."""
-        render.text(f"{words}\n")
+        render.line(words)
 
     def say(self, words: str, style: str = "") -> None:
         """Print it, in no style."""
         del style
-        render.text(f"{words}\n")
+        render.line(words)
 
 
 class Pictures:

@@ -100,13 +100,13 @@ async def _until_told(layout: Layout, names: Sequence[str], images: Sequence[str
 
     async def run() -> None:
         try:
-            async with fleet.running(plan, SystemClock(), _say):
+            async with fleet.running(plan, SystemClock(), render.line):
                 if runs_any(images):
                     _example(layout).write_text(EXAMPLE)
                 render.text(ready(layout, names, images))
                 await asyncio.Event().wait()
         except asyncio.CancelledError:
-            _say("All pods and clusters have ended.")
+            render.line("All pods and clusters have ended.")
             raise
 
     await until_told(run())
@@ -143,7 +143,3 @@ def runs_any(images: Sequence[str]) -> bool:
 
 def _example(layout: Layout) -> Path:
     return layout.folder / "hello.yaml"
-
-
-def _say(words: str) -> None:
-    render.text(f"{words}\n")

@@ -35,7 +35,7 @@ def main(arguments: Sequence[str]) -> None:
 
     async def change(hub: Hub) -> None:
         worker = await set_drain(hub, given.name, drain)
-        render.text(f"{sentence(worker, drain, await unfinished(hub, worker))}\n")
+        render.line(sentence(worker, drain, await unfinished(hub, worker)))
 
     run(options.where(given), change)
 

@@ -20,7 +20,7 @@ def main(arguments: Sequence[str]) -> None:
 
     async def change(hub: Hub) -> None:
         worker = await set_drain(hub, given.name, "None")
-        render.text(f"{sentence(worker)}\n")
+        render.line(sentence(worker))
 
     run(options.where(given), change)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from jobferry import log
 from jobferry.clock import Seconds, sleep, timeout
+from jobferry.dispatch.presence import LOOK_AGAIN_AFTER
 from jobferry.errors import Error
 from jobferry.kube import errors, optional
 from jobferry.kube.cache import Change
@@ -33,8 +34,6 @@ RUNS = (
 UNKNOWN = "whether Kueue's MultiKueue runs on this hub is not known yet"
 
 TRY_AGAIN_AFTER: Seconds = 10.0
-LOOK_AGAIN_AFTER: Seconds = 1.0
-"""Discovery cannot be watched: it tells of a kind a moment after its CRD is established."""
 
 _log = log.get(__name__)
 
