@@ -152,17 +152,23 @@ async def rights_to_look(lab: Lab, text: str) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def staged(lab: Lab, *kinds: str) -> AsyncIterator[None]:
-    """Have all clusters of a lab know some kinds, and a dispatcher that may use them, during the block."""
+async def known(lab: Lab, *kinds: str) -> AsyncIterator[None]:
+    """Have all clusters of a lab know some kinds, during the block."""
     async with AsyncExitStack() as stack:
         for client in (lab.world.hub, *lab.world.workers.values()):
+            stack.push_async_callback(undefine, client, *kinds)
             for kind in kinds:
                 await define(client, kind)
-            stack.push_async_callback(undefine, client, *kinds)
-        await stack.enter_async_context(rights(lab, *kinds))
-        await lab.add_workers()
-        await stack.enter_async_context(lab.dispatcher(custom_kinds=tuple(DECLARED)))
         yield
+
+
+@asynccontextmanager
+async def staged(lab: Lab, *kinds: str) -> AsyncIterator[None]:
+    """Have all clusters of a lab know some kinds, and a dispatcher that may use them, during the block."""
+    async with known(lab, *kinds), rights(lab, *kinds):
+        await lab.add_workers()
+        async with lab.dispatcher(custom_kinds=tuple(DECLARED)):
+            yield
 
 
 @asynccontextmanager

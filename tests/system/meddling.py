@@ -25,6 +25,7 @@ class Meddling:
     def __init__(self, reach: Reach) -> None:
         self._reach = reach
         self._by_url: dict[str, Meddle] = {}
+        self._everywhere: Meddle | None = None
         self._news: dict[str, asyncio.Event] = {}
         self._on_watch: dict[str, Callable[[], object]] = {}
 
@@ -35,6 +36,10 @@ class Meddling:
     def meddle(self, url: str, meddle: Meddle) -> None:
         """Let `meddle` have all requests to a server, but for watches."""
         self._by_url[url] = meddle
+
+    def meddle_everywhere(self, meddle: Meddle) -> None:
+        """Let `meddle` have the requests to all other servers, but for watches."""
+        self._everywhere = meddle
 
     def on_watch(self, url: str, listener: Callable[[], object]) -> None:
         """Call `listener` when a server has told of all Jobs that there are, and will tell what changes."""
@@ -50,7 +55,7 @@ class Meddling:
 
     async def answer(self, url: str, request: Request, send: Send) -> Answer:
         """Answer a request."""
-        meddle = self._by_url.get(url)
+        meddle = self._by_url.get(url, self._everywhere)
         return await (meddle(request, send) if meddle else send(request))
 
     def tell_of_watch(self, url: str) -> None:

@@ -5,18 +5,17 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from jobferry.clock import Clock, Seconds
 from jobferry.core.placement_object import RESOURCE as PLACEMENTS
-from jobferry.kube.access import Server
 from jobferry.kube.calls import Scope
 from jobferry.kube.client import Reach
 from jobferry.kube.resources import PODS
-from jobferry.kube.wire import Answer, Request, Stream, Transport
+from jobferry.kube.wire import Answer, Request
 from jobferry.objects import Obj
 from tests.system.fleet import MIRROR_SECONDS
 from tests.system.jobs import FOREVER, MANAGER
 from tests.system.kinds import Trial, rights
 from tests.system.lab import Lab
+from tests.system.meddling import Meddling, Send
 
 KIND = "Pod"
 KINDS = ("Job", KIND)
@@ -105,33 +104,18 @@ class FewRecords:
     """The way of a dispatcher that hangs for ever once it has recorded so many placements, of that attempt."""
 
     def __init__(self, reach: Reach, number: int, *, attempt: int = 1) -> None:
-        self._reach = reach
         self.left = number
-        self.said = f'"attempt":{attempt}'.encode()
         self.hangs = asyncio.Event()
+        self._said = f'"attempt":{attempt}'.encode()
+        meddling = Meddling(reach)
+        meddling.meddle_everywhere(self._pass_on)
+        self.reach = meddling.reach
 
-    def __call__(self, server: Server, clock: Clock) -> Transport:
-        return _Hanging(self._reach(server, clock), self)
-
-
-class _Hanging:
-    def __init__(self, inner: Transport, records: FewRecords) -> None:
-        self._inner = inner
-        self._records = records
-
-    async def send(self, request: Request, *, within: Seconds) -> Answer:
-        path, records = request.target.partition("?")[0], self._records
-        if "/placements" in path and records.said in request.body:
-            records.left -= 1
-        if records.left < 0 and request.method != "GET" and "/leases/" not in path:
-            records.hangs.set()
+    async def _pass_on(self, request: Request, send: Send) -> Answer:
+        path = request.target.partition("?")[0]
+        if "/placements" in path and self._said in request.body:
+            self.left -= 1
+        if self.left < 0 and request.method != "GET" and "/leases/" not in path:
+            self.hangs.set()
             await asyncio.Event().wait()
-        return await self._inner.send(request, within=within)
-
-    @asynccontextmanager
-    async def stream(self, request: Request, *, within: Seconds) -> AsyncIterator[Stream]:
-        async with self._inner.stream(request, within=within) as stream:
-            yield stream
-
-    async def close(self) -> None:
-        await self._inner.close()
+        return await send(request)

@@ -17,7 +17,7 @@ from jobferry.objects import Obj
 from tests.needs import SOAK
 from tests.system.fleet import IS_REAL
 from tests.system.jobs import NORTH_FIRST, SOON
-from tests.system.kinds import Trial, define, rights, trial, undefine
+from tests.system.kinds import Trial, known, rights, trial
 from tests.system.lab import Lab
 from tests.system.world import named, until_none, until_one
 from tests.workloads.examples import ADAPTERS, CUSTOM, DECLARED
@@ -39,9 +39,7 @@ async def served(lab: Lab, kind: str, **policy: Any) -> AsyncIterator[Trial]:
     """Have all clusters serve a kind during the block, and a workload of it that is for north first."""
     world = lab.world
     async with AsyncExitStack() as stack:
-        for client in (world.hub, *world.workers.values()):
-            stack.push_async_callback(undefine, client, kind)
-            await define(client, kind)
+        await stack.enter_async_context(known(lab, kind))
         await stack.enter_async_context(rights(lab, kind))
         await lab.add_workers()
         queue = await world.queue("first", **(policy or NORTH_FIRST))

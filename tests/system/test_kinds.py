@@ -27,6 +27,7 @@ from tests.system.kinds import (
     Trial,
     define,
     done_now,
+    known,
     multikueue,
     rights,
     rights_to_delete,
@@ -285,9 +286,7 @@ async def test_where_a_rival_runs_nothing_is_placed_and_nothing_that_runs_is_sto
     world, ray_job = lab.world, "RayJob.ray.io"
     found, later = trial(lab, ray_job), trial(lab, ray_job, name="later")
     async with AsyncExitStack() as stack:
-        for client in (world.hub, *world.workers.values()):
-            stack.push_async_callback(undefine, client, ray_job)
-            await define(client, ray_job)
+        await stack.enter_async_context(known(lab, ray_job))
         await stack.enter_async_context(rights(lab, ray_job))
         await lab.add_worker("north")
         async with lab.dispatcher(claim_multikueue=True):
@@ -309,9 +308,7 @@ async def test_where_a_rival_runs_nothing_is_placed_and_nothing_that_runs_is_sto
 async def test_without_rights_on_a_kind_jobs_go_on(lab: Lab) -> None:
     world = lab.world
     async with AsyncExitStack() as stack:
-        for client in (world.hub, *world.workers.values()):
-            stack.push_async_callback(undefine, client, JOB_SET)
-            await define(client, JOB_SET)
+        await stack.enter_async_context(known(lab, JOB_SET))
         await lab.add_workers()
         await stack.enter_async_context(lab.dispatcher())
 
@@ -327,9 +324,7 @@ async def test_without_rights_on_a_kind_on_workers_it_is_told_that_it_is_not_see
 ) -> None:
     world = lab.world
     async with AsyncExitStack() as stack:
-        for client in (world.hub, *world.workers.values()):
-            stack.push_async_callback(undefine, client, JOB_SET)
-            await define(client, JOB_SET)
+        await stack.enter_async_context(known(lab, JOB_SET))
         await stack.enter_async_context(rights(lab, JOB_SET, on_workers=False))
         await lab.add_worker("north")
         await stack.enter_async_context(lab.dispatcher())
@@ -347,11 +342,8 @@ async def test_without_rights_on_a_kind_on_workers_it_is_told_that_it_is_not_see
 async def test_a_dispatcher_that_is_killed_between_record_and_mirror_leaves_no_gap(
     lab: Lab, tmp_path: Path
 ) -> None:
-    world = lab.world
     async with AsyncExitStack() as stack:
-        for client in (world.hub, *world.workers.values()):
-            stack.push_async_callback(undefine, client, JOB_SET)
-            await define(client, JOB_SET)
+        await stack.enter_async_context(known(lab, JOB_SET))
         await stack.enter_async_context(rights(lab, JOB_SET))
         await lab.add_worker("north")
         kubeconfig = lab.fleet.planes["west"].kubeconfig(DISPATCHER)

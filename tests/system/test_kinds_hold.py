@@ -26,6 +26,7 @@ from tests.system.kinds import (
     define,
     definition,
     done_now,
+    known,
     multikueue,
     rights,
     rights_to_delete,
@@ -48,15 +49,9 @@ APP_WRAPPER, RAY_JOB = "AppWrapper.workload.codeflare.dev", "RayJob.ray.io"
 
 
 @asynccontextmanager
-async def known(lab: Lab, *kinds: str) -> AsyncIterator[None]:
+async def usable(lab: Lab, *kinds: str) -> AsyncIterator[None]:
     """Have all clusters of a lab know some kinds during the block, and let the dispatcher use them."""
-    world = lab.world
-    async with AsyncExitStack() as stack:
-        for client in (world.hub, *world.workers.values()):
-            stack.push_async_callback(undefine, client, *kinds)
-            for kind in kinds:
-                await define(client, kind)
-        await stack.enter_async_context(rights(lab, *kinds))
+    async with known(lab, *kinds), rights(lab, *kinds):
         yield
 
 
@@ -93,7 +88,7 @@ async def bury(found: Trial, levels: int) -> None:
 
 async def test_what_is_nested_deeper_than_anybody_can_read_stops_nobody(lab: Lab) -> None:
     world = lab.world
-    async with known(lab, APP_WRAPPER):
+    async with usable(lab, APP_WRAPPER):
         await lab.add_workers()
         await bury(trial(lab, APP_WRAPPER, name="before"), LEVELS)
         async with lab.dispatcher():
@@ -144,7 +139,7 @@ async def test_a_kind_without_a_status_of_its_own_is_said_to_have_none(lab: Lab)
 
 async def test_a_rival_that_comes_later_is_noticed(lab: Lab) -> None:
     world = lab.world
-    async with known(lab, RAY_JOB), AsyncExitStack() as stack:
+    async with usable(lab, RAY_JOB), AsyncExitStack() as stack:
         await lab.add_worker("north")
         await stack.enter_async_context(lab.dispatcher(claim_multikueue=True))
         first, later = trial(lab, RAY_JOB, name="first"), trial(lab, RAY_JOB, name="later")
@@ -175,7 +170,7 @@ async def test_what_was_not_as_we_knew_it_is_not_deleted_again_and_again(lab: La
         return await send(request)
 
     meddling.meddle(lab.fleet.planes["west"].url, conflict)
-    async with known(lab, SIMULATION), rights_to_delete(lab, SIMULATION):
+    async with usable(lab, SIMULATION), rights_to_delete(lab, SIMULATION):
         await lab.add_worker("north")
         kinds = tuple(DECLARED)
         async with lab.dispatcher(custom_kinds=kinds, reach=meddling.reach):
@@ -190,7 +185,7 @@ async def test_what_was_not_as_we_knew_it_is_not_deleted_again_and_again(lab: La
 
 async def test_a_name_that_is_longer_than_names_are_is_nobodys(lab: Lab) -> None:
     world, name = lab.world, f"jobferry.io/{'a' * 1_000_000}"
-    async with known(lab, SIMULATION):
+    async with usable(lab, SIMULATION):
         await lab.add_worker("north")
         async with lab.dispatcher(custom_kinds=tuple(DECLARED)):
             found = trial(lab, SIMULATION, changes={"managedBy": name})
@@ -257,7 +252,7 @@ async def test_a_worker_stays_while_it_holds_what_is_of_a_kind_that_was_switched
     lab: Lab,
 ) -> None:
     hub = lab.world.hub
-    async with known(lab, JOB_SET):
+    async with usable(lab, JOB_SET):
         await lab.add_workers()
         queue = await lab.world.queue("north-first", **NORTH_FIRST)
         found = trial(lab, JOB_SET, queue=queue)

@@ -202,7 +202,7 @@ async def test_a_dispatcher_that_ends_between_two_placements_leaves_them_togethe
     await stage.add_workers()
     pods = group(stage)
     way = FewRecords(stage.fleet.reach, 1)
-    async with stage.standby(kinds=KINDS, reach=way):
+    async with stage.standby(kinds=KINDS, reach=way.reach):
         await stage.worker("north")
         await stage.worker("south")
         await submit(pods)
@@ -220,7 +220,7 @@ async def test_a_dispatcher_that_ends_while_they_move_leaves_them_together(stage
     queue = await stage.world.queue("north-first", **NORTH_FIRST)
     pods = group(stage, queue=queue)
     way = FewRecords(stage.fleet.reach, 1, attempt=2)
-    async with stage.standby(kinds=KINDS, reach=way):
+    async with stage.standby(kinds=KINDS, reach=way.reach):
         await submit(pods)
         assert await where(pods) == {"north"}
         await stage.edit_worker("north", drain="MoveAway")

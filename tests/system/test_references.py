@@ -8,12 +8,10 @@ from typing import Any
 
 import pytest
 
-from jobferry.clock import Clock, Seconds
 from jobferry.kinds.referred import CLUSTER_TRAINING_RUNTIME, PIPELINE, TASK
-from jobferry.kube.access import Server
 from jobferry.kube.client import Reach
 from jobferry.kube.resources import CONFIG_MAPS
-from jobferry.kube.wire import Answer, Request, Stream, Transport
+from jobferry.kube.wire import Answer, Request
 from jobferry.objects import Obj
 from jobferry.objects.resource import Resource
 from jobferry.workers.status import REFERENCES
@@ -21,14 +19,14 @@ from tests.system.fleet import WORKER
 from tests.system.jobs import FOREVER, complete, condition, holds, job
 from tests.system.kinds import (
     Trial,
-    define,
     defined,
+    known,
     rights,
     rights_to_look,
     trial,
-    undefine,
 )
 from tests.system.lab import Lab
+from tests.system.meddling import Meddling, Send
 from tests.system.world import World
 
 pytestmark = [pytest.mark.fleet, pytest.mark.timeout(120)]
@@ -171,29 +169,14 @@ async def test_a_look_that_hangs_holds_up_neither_its_job_nor_others(lab: Lab) -
 def hanging(reach: Reach, part: str) -> Reach:
     """Return a way to clusters on which what is asked for with that part in its path is never answered."""
 
-    def wrapped(server: Server, clock: Clock) -> Transport:
-        return _Hanging(reach(server, clock), part)
-
-    return wrapped
-
-
-class _Hanging:
-    def __init__(self, inner: Transport, part: str) -> None:
-        self._inner = inner
-        self._part = part
-
-    async def send(self, request: Request, *, within: Seconds) -> Answer:
-        if self._part in request.target:
+    async def hang(request: Request, send: Send) -> Answer:
+        if part in request.target:
             await asyncio.Event().wait()
-        return await self._inner.send(request, within=within)
+        return await send(request)
 
-    @asynccontextmanager
-    async def stream(self, request: Request, *, within: Seconds) -> AsyncIterator[Stream]:
-        async with self._inner.stream(request, within=within) as stream:
-            yield stream
-
-    async def close(self) -> None:
-        await self._inner.close()
+    meddling = Meddling(reach)
+    meddling.meddle_everywhere(hang)
+    return meddling.reach
 
 
 # On the hub
@@ -204,9 +187,7 @@ async def staged(lab: Lab, kind: str, *resources: Resource) -> AsyncIterator[Non
     """Have all clusters know a kind, the hub also these, and a dispatcher; north has two CPUs."""
     world = lab.world
     async with AsyncExitStack() as stack:
-        for client in (world.hub, *world.workers.values()):
-            stack.push_async_callback(undefine, client, kind)
-            await define(client, kind)
+        await stack.enter_async_context(known(lab, kind))
         await stack.enter_async_context(defined(world.hub, *resources))
         await stack.enter_async_context(rights(lab, kind))
         await stack.enter_async_context(
@@ -313,9 +294,7 @@ async def test_a_kind_that_is_referred_to_and_comes_later_is_looked_up_from_then
 async def test_without_the_right_to_read_pipelines_their_runs_count_nothing(lab: Lab) -> None:
     world = lab.world
     async with AsyncExitStack() as stack:
-        for client in (world.hub, *world.workers.values()):
-            stack.push_async_callback(undefine, client, PIPELINE_RUN)
-            await define(client, PIPELINE_RUN)
+        await stack.enter_async_context(known(lab, PIPELINE_RUN))
         await stack.enter_async_context(defined(world.hub, PIPELINE, TASK))
         await stack.enter_async_context(rights(lab, PIPELINE_RUN, looks_up=False))
         await lab.add_worker("north", capacity={"cpu": 2})
