@@ -2,6 +2,7 @@
 
 import asyncio
 from functools import partial
+from itertools import pairwise
 
 import orjson
 import pytest
@@ -200,3 +201,28 @@ async def test_people_are_told_once_of_a_status_that_the_hub_refuses(lab: Lab) -
         about = "involvedObject.name=a,reason=StatusRefused"
         told = Scope(resource=EVENTS, namespace=world.namespace, fields=about)
         assert [event.get("count", 1) for event in (await world.hub.list(told)).items] == [1]
+
+
+async def test_a_hub_that_says_again_and_again_that_a_job_has_changed_is_asked_less_and_less(
+    lab: Lab,
+) -> None:
+    """As one does that was put back to an earlier state, until all is listed anew (history 1423)."""
+    world, clock, meddling = lab.world, lab.fleet.clock, Meddling(lab.fleet.reach)
+    tries: list[float] = []
+
+    async def conflict(request: Request, send: Send) -> Answer:
+        if request.method != "PATCH" or "/jobs/a/status" not in request.target:
+            return await send(request)
+        tries.append(clock.monotonic())
+        if len(tries) > MANY * 3:
+            return await send(request)
+        said = {"kind": "Status", "code": 409, "reason": "Conflict", "message": "other"}
+        return Answer(409, {}, orjson.dumps(said))
+
+    meddling.meddle(lab.fleet.planes["west"].url, conflict)
+    await lab.add_worker("north")
+    async with lab.dispatcher(reach=meddling.reach):
+        await world.run(job("a"), complete)
+
+    passes = tries[: MANY * 3 + 1 : 3]
+    assert all(later - earlier > 0.02 for earlier, later in pairwise(passes))

@@ -49,6 +49,9 @@ from jobferry.runtime.workqueue import WorkQueue
 MOST_STEPS = 20
 """More in one pass means that two rules contradict each other; the next pass begins afresh."""
 
+MOST_CONFLICTS = 2
+"""More in one pass mean that what we are told is older than what we know: that takes a while to be set right."""
+
 _log = log.get(__name__)
 
 T = TypeVar("T")
@@ -76,6 +79,7 @@ class Reconciler:
     async def reconcile(self, key: WorkloadKey) -> Outcome:
         """Take steps until there is none to take."""
         known, kind = Known(key), self._views.workloads.adapters[key.kind]
+        conflicts = 0
         if self._is_unknown(key):
             return DONE  # once its kind is followed, its mirrors are reconciled
         for _ in range(MOST_STEPS):
@@ -94,6 +98,9 @@ class Reconciler:
                 _log.info("Left alone", why=gone)
                 return DONE  # once the kind is back, its mirrors are reconciled
             except (errors.Conflict, errors.AlreadyExists):
+                conflicts += 1
+                if conflicts > MOST_CONFLICTS:
+                    raise
                 await self._read_hub(
                     kind, known
                 )  # the hub object changed meanwhile: decide anew

@@ -86,12 +86,12 @@ class Hearing:
         now = self._clock.monotonic()
         if now - self._measured < MEASURE_EVERY or now - began > PROMPT:
             return
-        self._measured = now
         try:
             there = parsedate_to_datetime(headers["date"]) + timedelta(seconds=0.5)
             skew = there - (self._clock.now() - timedelta(seconds=(now - began) / 2))
         except (KeyError, ValueError, TypeError, OverflowError):
             return
+        self._measured = now
         if abs(skew) < NOTABLE:
             self.skew = timedelta()
         elif abs(skew - self.skew) >= NOTABLE:

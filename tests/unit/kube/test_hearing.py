@@ -160,6 +160,16 @@ class TestClocks:
     async def test_nonsense_says_nothing(self, nonsense: str) -> None:
         assert await self.ask(nonsense) == timedelta()
 
+    async def test_an_answer_without_a_date_does_not_put_off_the_next(self) -> None:
+        """Such as one of a proxy."""
+        date = format_datetime(self.NOW - HOUR, usegmt=True)
+        rig = Rig(Wire(Answer(502, {}, b""), Answer(200, {"date": date}, b"")))
+
+        for _ in range(2):
+            await rig.transport.send(GET, within=5)
+
+        assert rig.hearing.skew == -HOUR
+
     async def test_it_is_measured_now_and_then(self) -> None:
         date = format_datetime(self.NOW - HOUR, usegmt=True)
         rig = Rig(Wire(Answer(200, {"date": date}, b"")))

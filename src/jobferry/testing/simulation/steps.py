@@ -14,7 +14,7 @@ from jobferry.localkube.apiserver.storage.entry import Change
 from jobferry.objects import Obj
 from jobferry.testing.simulation import truth
 from jobferry.testing.simulation.clusters import SimulatedCluster
-from jobferry.testing.simulation.network import Exchange
+from jobferry.testing.simulation.network import Exchange, Process
 from jobferry.testing.simulation.problems import Problem
 from jobferry.testing.simulation.shapes import MANAGER
 from jobferry.testing.simulation.world import World
@@ -169,7 +169,7 @@ SHORTEST: Seconds = 16.0
 
 
 class NoHotLoop:
-    """Nobody asks the same of a cluster again and again: at most so often within ten seconds.
+    """No process asks the same of a cluster again and again: at most so often within ten seconds.
 
     A Lease may be asked for twice as often: with the short times of a simulation it is tried every 0.6 s, each time
     with up to three retries.
@@ -181,13 +181,13 @@ class NoHotLoop:
     def __init__(self, world: World, complain: Complain) -> None:
         self._world = world
         self._complain = complain
-        self._times: dict[str, deque[Seconds]] = {}
+        self._times: dict[tuple[Process, str], deque[Seconds]] = {}
 
     def on_request(self, exchange: Exchange) -> None:
         """Count a request."""
         what = f"{exchange}{' (watch)' if exchange.is_watch else ''}"
         most = self.MOST * (1 + ("/leases" in exchange.path))
-        times = self._times.setdefault(what, deque(maxlen=most))
+        times = self._times.setdefault((exchange.who, what), deque(maxlen=most))
         now = self._world.clock.monotonic()
         if len(times) == most and now - times[0] < self.WITHIN:
             self._complain(f"{what}: {most} times in {now - times[0]:.1f} s")
