@@ -3,6 +3,7 @@
 import pytest
 
 from jobferry.kube.resources import NAMESPACES, SECRETS
+from jobferry.objects.times import timestamp
 from jobferry.workers.resource import WORKERS, finalizer
 from tests.system.fleet import WORKER, add_worker, secret
 from tests.system.jobs import (
@@ -71,6 +72,21 @@ async def test_a_worker_can_be_given_another_kubeconfig_while_its_work_goes_on(
 
         await world.until("a", complete)
         assert (await world.mirror("a"))["metadata"]["uid"] == mirror["metadata"]["uid"]
+
+
+async def test_what_was_said_of_a_worker_too_late_by_who_led_before_is_put_right(
+    lab: Lab,
+) -> None:
+    await lab.add_worker("south")
+    async with lab.dispatcher():
+        worker = await lab.worker("south")
+        said = [{**each, "status": "False"} for each in worker["status"]["conditions"]]
+        late = {"conditions": said, "lostSince": timestamp(lab.fleet.clock.now())}
+
+        await lab.world.hub.patch(WORKERS, "south", {"status": late}, subresource="status")
+
+        worker = await lab.worker("south")
+        assert "lostSince" not in worker["status"]
 
 
 @pytest.mark.timeout(60)

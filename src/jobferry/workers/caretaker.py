@@ -107,19 +107,16 @@ class Caretaker:
         lost_for = now - facts.lost_since if facts.lost_since else None
         beat = lost_for // CONFIRM if lost_for is not None else None
         news = item.uid, item.head.metadata.generation, facts, beat
-        is_news = self._is_to_say(name, news, facts, was)
+        standing = status.standing(was, item.head, facts, now)
+        is_told = self._told.get(name) == news
+        is_contradicted = status.is_contradicted(was, self._dispatcher, standing)
+        is_news = (not is_told or is_contradicted) and _knows_better(facts, was)
         if is_news:
-            wanted |= status.standing(was, item.head, facts, now)
+            wanted |= standing
         await self._write(name, was, wanted)
         if is_news:
             self._told[name] = news
         return later if lost_for is None else min(later or CONFIRM_EVERY, CONFIRM_EVERY)
-
-    def _is_to_say(self, name: str, news: object, facts: Facts, was: Obj) -> bool:
-        """Tell whether there is news: what others said meanwhile, who see it otherwise, is not contradicted."""
-        # What was known before a restart stays until we know better.
-        is_known = facts.state.is_up or facts.state.lost_since is not None
-        return self._told.get(name) != news and (is_known or "conditions" not in was)
 
     async def _write(self, name: str, was: Obj, wanted: Obj) -> None:
         if merge_patch.apply(was, wanted) == was:
@@ -201,6 +198,12 @@ class Caretaker:
             if answer["metadata"].get("deletionTimestamp") and not finalizers:
                 return  # gone: the watch tells
             self._objects.absorb(answer)
+
+
+def _knows_better(facts: Facts, was: Obj) -> bool:
+    """Tell whether we know better: what was known before a restart stays until then."""
+    is_known = facts.state.is_up or facts.state.lost_since is not None
+    return is_known or "conditions" not in was
 
 
 def _status(item: Item[WorkerHead]) -> Obj:

@@ -54,6 +54,16 @@ def standing(status: Obj, head: WorkerHead, facts: Facts, now: datetime) -> Obj:
     return {"conditions": listed, **_identity(state), **_loss(status, facts, now)}
 
 
+def is_contradicted(status: Obj, dispatcher: str, standing: Obj) -> bool:
+    """Tell whether another replica of a dispatcher said otherwise: one that led before, whose write came late.
+
+    Where a hub has several dispatchers it may have been another one, which sees the worker otherwise: both would
+    contradict each other for ever.
+    """
+    are_others = bool({*(status.get("dispatchers") or {})} - {dispatcher})
+    return not are_others and status.get("conditions") != standing["conditions"]
+
+
 def counts(status: Obj, dispatcher: str, mirrors: int, active: int) -> Obj:
     """Return how much work is there, of all dispatchers of the hub; each knows its own and adds them up."""
     own = {"mirrors": mirrors, "active": active}

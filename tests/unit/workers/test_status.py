@@ -112,6 +112,13 @@ def test_of_several_dispatchers_the_most_patient_says_since_when_it_is_lost() ->
     assert said(FINE)["lostSince"] is None
 
 
+def test_only_what_one_of_ours_says_otherwise_is_put_right() -> None:
+    for names, is_ours in ((["a"], True), (["a", "b"], False), ([], True)):
+        was = {**said(GONE), "dispatchers": {name: {} for name in names}}
+        assert status.is_contradicted(was, "a", said(FINE, was)) is is_ours
+        assert not status.is_contradicted(was, "a", said(GONE, was))
+
+
 class TestCounts:
     def test_those_of_all_dispatchers_are_added_up(self) -> None:
         others = {"b": {"mirrors": 3, "active": 1}, "a": {"mirrors": 9, "active": 9}}

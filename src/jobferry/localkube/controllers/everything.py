@@ -112,13 +112,11 @@ class Everything:
             self._own.clear()
 
     async def _refresh(self, _: str) -> Outcome:
-        found = {
-            each.resource
-            for each in await discovery.served(self._client)
-            if is_collectable(each)
-        }
+        # Lists, not sets: histories of the simulation are to be the same each time.
+        served = await discovery.served(self._client)
+        found = [each.resource for each in served if is_collectable(each)]
         news = [resource for resource in found if resource not in self._informers]
-        for resource in self._informers.keys() - found:
+        for resource in [each for each in self._informers if each not in found]:
             await self._drop(resource)
         for resource in news:
             self._add(resource)

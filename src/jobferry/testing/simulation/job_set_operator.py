@@ -62,6 +62,8 @@ class _Operator:
 
     async def _act(self, job_set: Obj, plan: Plan) -> None:
         namespace = job_set["metadata"]["namespace"]
+        if plan.create and not await self._is_there(job_set):
+            return  # its watch is late, and tells soon
         for job in plan.create:
             with suppress(errors.AlreadyExists):
                 self._jobs.absorb(await self._client.create(JOBS, job))
@@ -73,6 +75,19 @@ class _Operator:
                 await self._client.delete(JOBS, name, namespace, propagation="Background")
         if plan.status is not None:
             await self._tell(job_set, plan.status)
+
+    async def _is_there(self, job_set: Obj) -> bool:
+        """Ask for one, live.
+
+        A Job that is made for one that is gone is collected at once, and made again, and here that takes no time:
+        the watch would never get to tell.
+        """
+        meta = job_set["metadata"]
+        try:
+            found = await self._client.get(RESOURCE, meta["name"], meta["namespace"])
+        except errors.NotFound:
+            return False
+        return bool(found["metadata"]["uid"] == meta["uid"])
 
     async def _tell(self, job_set: Obj, status: Obj) -> None:
         meta = job_set["metadata"]

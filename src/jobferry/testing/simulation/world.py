@@ -184,11 +184,13 @@ class World:
         gate.revoked.add(f"{PASS}{self._token(worker)}")
         if is_good:
             self._tokens[worker] += 1
-            new = secret(worker, gate.url, self._token(worker))
             async with self.client("hub") as hub:
-                await self.insist(
-                    lambda: hub.patch(SECRETS, worker, {"data": new["data"]}, namespace=SYSTEM)
-                )
+                await self.insist(lambda: self._hand_over(hub, worker))
+
+    async def _hand_over(self, hub: Client, worker: str) -> None:
+        """Tell the hub the credentials of the moment: those of who began to insist may be revoked by now."""
+        new = secret(worker, self.clusters[worker].gate.url, self._token(worker))
+        await hub.patch(SECRETS, worker, {"data": new["data"]}, namespace=SYSTEM)
 
     def _token(self, worker: str) -> str:
         return f"{WORKER}#{self._tokens[worker]}" if self._tokens[worker] else WORKER
