@@ -31,7 +31,7 @@ def every_job_has_its_end(world: World) -> Iterator[str]:
         if end is None and shapes.is_endless(job):
             continue
         status = job.get("status") or {}
-        if end is None and _waits_by_a_wrong_clock(world, job):
+        if end is None and _waits_by_a_late_clock(world, job):
             continue
         if end is None:
             yield f"{truth.address(job)} has not ended: {_brief(status)}"
@@ -154,7 +154,7 @@ def _ending(world: World, job: Obj, end: Obj | None) -> Ending:
     """Say how a Job must end: without its deadline, if the clock that this goes by was put back and it did."""
     timeless = shapes.ending({**job, "spec": {**job["spec"], "activeDeadlineSeconds": None}})
     is_timeless = end is not None and end["reason"] == timeless.reason
-    return timeless if is_timeless and _is_by_a_wrong_clock(world, job) else shapes.ending(job)
+    return timeless if is_timeless and _is_by_a_late_clock(world, job) else shapes.ending(job)
 
 
 def _may_end_otherwise(world: World, job: Obj, end: Obj) -> bool:
@@ -171,15 +171,15 @@ def _is_tampered(world: World, job: Obj) -> bool:
     return (job["metadata"]["namespace"], job["metadata"]["name"]) in world.tampered
 
 
-def _waits_by_a_wrong_clock(world: World, job: Obj) -> bool:
+def _waits_by_a_late_clock(world: World, job: Obj) -> bool:
     """Tell whether its worker waits to try again after a failure, by a clock that was put back meanwhile."""
-    return count(job.get("status") or {}, "failed") > 0 and _is_by_a_wrong_clock(world, job)
+    return count(job.get("status") or {}, "failed") > 0 and _is_by_a_late_clock(world, job)
 
 
-def _is_by_a_wrong_clock(world: World, job: Obj) -> bool:
-    """Tell whether the clock of its worker was set to another time."""
+def _is_by_a_late_clock(world: World, job: Obj) -> bool:
+    """Tell whether the clock of its worker was put back."""
     placed = truth.placed(world, job)
-    return placed is not None and placed.shards[0].worker in world.jumped
+    return placed is not None and world.jumped.get(placed.shards[0].worker, False)
 
 
 def _cannot_run(job: Obj) -> bool:

@@ -73,8 +73,8 @@ class World:
         self.made: set[str] = set()
         """The UIDs of all Jobs that dispatchers have created on workers."""
 
-        self.jumped: set[str] = set()
-        """Clusters whose clocks were set to another time while they ran."""
+        self.jumped: dict[str, bool] = {}
+        """Clusters whose clocks were set to another time while they ran, and whether it was ever an earlier one."""
 
         self.refusing: set[str] = set()
         """Workers that would not have a Job of dispatchers."""
@@ -221,11 +221,11 @@ class World:
 
     def skew(self, who: str, by: Seconds) -> None:
         """Set a clock wrong, that of a cluster or a dispatcher."""
-        known = self.clusters.get(who)
-        if known is not None:
-            self.jumped.add(who)
+        known, offset = self.clusters.get(who), timedelta(seconds=by)
         clock = known.clock if known else self.replicas[who].process.clock
-        clock.by = timedelta(seconds=by)
+        if known is not None:
+            self.jumped[who] = self.jumped.get(who, False) or offset < clock.by
+        clock.by = offset
 
     def note_restored(self, name: str) -> None:
         """Take note that a cluster is put back to an earlier state, or replaced."""
