@@ -25,7 +25,7 @@ class _Shrinking:
 
     def run(self) -> Outcome:
         for dispatchers in range(1, self._best.history.dispatchers):
-            if self._is_enough(replace(self._best.history, dispatchers=dispatchers)):
+            if self._is_enough(_led_by(self._best.history, dispatchers)):
                 break
         size = len(self._best.history.events)
         while size > 1:
@@ -55,3 +55,10 @@ class _Shrinking:
         if is_broken:
             self._best = outcome
         return is_broken
+
+
+def _led_by(history: History, dispatchers: int) -> History:
+    """Return a history with the first so many dispatchers, without what happens to the others."""
+    others = {f"d{number + 1}" for number in range(dispatchers, history.dispatchers)}
+    kept = tuple(event for event in history.events if event.args.get("who") not in others)
+    return replace(history, dispatchers=dispatchers, events=kept)
