@@ -161,8 +161,10 @@ def _may_end_otherwise(world: World, job: Obj, end: Obj) -> bool:
     """Tell whether others had a hand in how a Job ended, the clock of a cluster, or the loss of one."""
     is_late = "activeDeadlineSeconds" in job["spec"] and bool(world.jumped)
     is_by_others = end.get("reason") == "Stopped" or _is_tampered(world, job)
-    # The pods that a deadline ends count as failed. Why they did goes with a cluster that is put back, or replaced.
-    was_late = shapes.ending(job).reason == "DeadlineExceeded" and bool(world.restored)
+    # The pods that a deadline ends count as failed. Why they did goes with a cluster that is put back, or replaced, or lost
+    # to whoever leads by then.
+    is_unknown = bool(world.restored) or job["metadata"]["uid"] in world.guessed
+    was_late = shapes.ending(job).reason == "DeadlineExceeded" and is_unknown
     is_guess = was_late and end["reason"] == "BackoffLimitExceeded"
     return is_by_others or is_guess or (is_late and end["reason"] == "DeadlineExceeded")
 

@@ -76,6 +76,9 @@ class World:
         self.jumped: dict[str, bool] = {}
         """Clusters whose clocks were set to another time while they ran, and whether it was ever an earlier one."""
 
+        self.guessed: set[str] = set()
+        """The UIDs of Jobs that were ended by a dispatcher that cannot know how their mirrors had decided to end."""
+
         self.refusing: set[str] = set()
         """Workers that would not have a Job of dispatchers."""
 
@@ -92,6 +95,9 @@ class World:
             name: Replica(name, self.network, tasks, self.journal, self.seed)
             for name in (f"d{number}" for number in range(1, dispatchers + 1))
         }
+        self._feel_meddling()
+
+    def _feel_meddling(self) -> None:
         self.meddling.on_kill = lambda who: self.kill(who, 1.0)
         self.meddling.on_pause = self.pause
         self.meddling.on_hit = lambda trap, exchange: self.journal.say(
