@@ -8,6 +8,7 @@ import orjson
 import pytest
 
 from jobferry.core import marks
+from jobferry.kube import errors
 from jobferry.kube.calls import Scope
 from jobferry.kube.resources import EVENTS, JOBS
 from jobferry.kube.wire import Answer, Request
@@ -139,6 +140,34 @@ async def test_a_mirror_whose_marks_its_worker_strips_is_removed_and_the_job_run
         assert f"does not keep our marks {key}: an admission" in await world.event(
             "a", "Refused"
         )
+        await until_none(world.workers["north"], named(JOBS, "a", world.namespace))
+
+
+async def test_a_mirror_that_lost_its_attempt_is_removed_though_nobody_heard_that_it_was_made(
+    lab: Lab,
+) -> None:
+    world, meddling = lab.world, Meddling(lab.fleet.reach)
+    lost: list[Answer] = []
+
+    async def strip(request: Request, send: Send) -> Answer:
+        """Do as an admission webhook of the worker may, and lose the first answer."""
+        if not makes_a_job(request):
+            return await send(request)
+        answer = await send(
+            altered(request, lambda body: body["metadata"]["labels"].pop(marks.ATTEMPT))
+        )
+        if not lost:
+            lost.append(answer)
+            raise errors.Unreachable("the connection was lost")
+        return answer
+
+    meddling.meddle(lab.proxies["north"].url, strip)
+    await lab.add_workers()
+    queue = await world.queue("north-first", **NORTH_FIRST)
+    async with lab.dispatcher(reach=meddling.reach):
+        await world.run(job("a", queue=queue), complete)
+
+        assert await world.where("a") == "south"
         await until_none(world.workers["north"], named(JOBS, "a", world.namespace))
 
 

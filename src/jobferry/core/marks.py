@@ -129,6 +129,8 @@ class Marks:
     def _staleness(self, found: "Marks") -> str | None:
         if found.hub_uid != self.hub_uid:
             return f"it was made for another object of this name, {found.hub_uid}"
+        if not found.attempt and self.attempt:
+            return f"it has lost the mark {ATTEMPT}"
         if found.attempt != self.attempt:
             return (
                 f"it is of attempt {found.attempt}, and the one that counts is {self.attempt}"
@@ -139,7 +141,10 @@ class Marks:
 
 
 def read(obj: Obj) -> Marks | None:
-    """Return the marks on an object; None unless all are there.
+    """Return the marks on an object; None unless all are there that tell whose it is.
+
+    One that has lost its attempt is of attempt 0: ours, and never the one that counts. An admission policy may have
+    stripped it where nobody heard what became of the mirror.
 
     `read(obj).judge(obj)` tells a mirror (current) from a copy of one (foreign), even if the hub no
     longer knows the workload.
@@ -150,14 +155,15 @@ def read(obj: Obj) -> Marks | None:
     if not (carried.keys() >= _LABELS and notes.keys() >= _ANNOTATIONS):
         return None
     namespace, slash, name = notes[MIRROR].partition("/")
-    if not slash or not carried[ATTEMPT].isdecimal():
+    attempt = carried.get(ATTEMPT, "0")
+    if not slash or not attempt.isdecimal():
         return None
     return Marks(
         origin=carried[ORIGIN],
         dispatcher=carried[DISPATCHER].replace("_", "/", 1),
         worker=carried[WORKER],
         hub_uid=carried[HUB_UID],
-        attempt=int(carried[ATTEMPT]),
+        attempt=int(attempt),
         namespace=namespace,
         name=name,
         hub_name=notes[HUB_NAME],
@@ -193,7 +199,7 @@ def label_value(name: str) -> str:
     return f"H-{hashlib.sha256(name.encode()).hexdigest()[:40]}"
 
 
-_LABELS = {ORIGIN, DISPATCHER, WORKER, HUB_UID, ATTEMPT}
+_LABELS = {ORIGIN, DISPATCHER, WORKER, HUB_UID}
 _ANNOTATIONS = {HUB_NAME, MIRROR}
 
 

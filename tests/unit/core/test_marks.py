@@ -37,8 +37,8 @@ def test_marks_are_labels_that_an_api_server_takes() -> None:
         assert not labels.key_problems(key) + labels.value_problems(value)
 
 
-@pytest.mark.parametrize("key", [marks.ORIGIN, marks.ATTEMPT, marks.HUB_UID, marks.WORKER])
-def test_an_object_that_lacks_a_mark_has_none(key: str) -> None:
+@pytest.mark.parametrize("key", [marks.ORIGIN, marks.DISPATCHER, marks.HUB_UID, marks.WORKER])
+def test_an_object_that_lacks_a_mark_of_whose_it_is_has_none(key: str) -> None:
     kept = {each: text for each, text in MIRROR["metadata"]["labels"].items() if each != key}
 
     assert marks.read({"metadata": {**MIRROR["metadata"], "labels": kept}}) is None
@@ -88,6 +88,17 @@ def test_rule_14_only_a_mirror_on_which_all_marks_match_is_current(
 
     assert verdict.standing is standing
     assert reason in verdict.reason
+
+
+def test_rule_14_a_mirror_that_lost_its_attempt_is_ours_and_never_the_one_that_counts() -> None:
+    kept = {each: MIRROR["metadata"]["labels"][each] for each in MARKS.labels()}
+    del kept[marks.ATTEMPT]
+    stripped = {"metadata": {**MIRROR["metadata"], "labels": kept}}
+
+    verdict = MARKS.judge(stripped)
+
+    assert verdict.standing is Standing.STALE
+    assert verdict.reason == "it has lost the mark jobferry.io/attempt"
 
 
 def test_rule_14_an_object_without_marks_is_foreign() -> None:

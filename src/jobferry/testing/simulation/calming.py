@@ -13,6 +13,7 @@ from jobferry.kube.client import Client
 from jobferry.kube.resources import JOBS
 from jobferry.objects import Obj
 from jobferry.testing.simulation import job_sets, truth
+from jobferry.testing.simulation.faults import QUOTAS
 from jobferry.testing.simulation.replicas import SETTINGS
 from jobferry.testing.simulation.users import USERS
 from jobferry.testing.simulation.world import HELD, World, worker
@@ -44,6 +45,8 @@ async def calm_down(world: World) -> None:
     await sleep(world.clock, 3.0)
     for name in world.workers:
         async with world.client(name) as client:
+            if name in world.restored:
+                await _lift_quotas(world, client)
             await _tidy(world, client)
     async with world.client("hub") as hub:
         # Only what needs it: an edit wakes every Job, also one that was forgotten and should not be.
@@ -91,6 +94,13 @@ async def _give_up(world: World, hub: Client, name: str) -> None:
         resource, meta = JOBS if truth.is_job(each) else job_sets.RESOURCE, each["metadata"]
         with suppress(errors.NotFound):
             await hub.delete(resource, meta["name"], meta["namespace"], uid=meta["uid"])
+
+
+async def _lift_quotas(world: World, client: Client) -> None:
+    """Let those who left no room for Jobs do so no more: what they had lifted may have come back with its cluster."""
+    for quota in (await client.list(Scope(resource=QUOTAS))).items:
+        meta = quota["metadata"]
+        await world.insist(partial(client.delete, QUOTAS, meta["name"], meta["namespace"]))
 
 
 async def _tidy(world: World, client: Client) -> None:

@@ -8,6 +8,7 @@ from jobferry.kinds.job.status import count
 from jobferry.objects import Obj, conditions
 from jobferry.testing.simulation import job_sets, shapes, truth
 from jobferry.testing.simulation.problems import Problem
+from jobferry.testing.simulation.shapes import Ending
 from jobferry.testing.simulation.world import World
 
 LONG: Seconds = 300.0
@@ -19,16 +20,18 @@ def every_job_has_its_end(world: World) -> Iterator[str]:
 
     Of a Job whose mirror others have changed, or which others have ended, it is asked only that it ends; so, too, of
     one with a deadline where the clock of a cluster jumped: that cluster itself may take it for exceeded. And one that
-    failed may wait for an hour until it is tried again, where the clock of its worker was put back by that.
+    failed may wait for an hour until it is tried again, where the clock of its worker was put back by that; one with a
+    deadline may end there as if it had none.
     """
     for job in truth.claimed(world):
         if job["spec"].get("suspend") or _cannot_run(job):
             continue
-        end, wanted = truth.finish(job), shapes.ending(job)
+        end = truth.finish(job)
+        wanted = _ending(world, job, end)
         if end is None and shapes.is_endless(job):
             continue
         status = job.get("status") or {}
-        if end is None and _waits_by_a_wrong_clock(world, job):
+        if end is None and _waits_by_a_late_clock(world, job):
             continue
         if end is None:
             yield f"{truth.address(job)} has not ended: {_brief(status)}"
@@ -147,12 +150,21 @@ def _is_active_on(world: World, job: Obj, worker: str) -> bool:
     return placed is not None and not is_over and placed.shards[0].worker == worker
 
 
+def _ending(world: World, job: Obj, end: Obj | None) -> Ending:
+    """Say how a Job must end: without its deadline, if the clock that this goes by was put back and it did."""
+    timeless = shapes.ending({**job, "spec": {**job["spec"], "activeDeadlineSeconds": None}})
+    is_timeless = end is not None and end["reason"] == timeless.reason
+    return timeless if is_timeless and _is_by_a_late_clock(world, job) else shapes.ending(job)
+
+
 def _may_end_otherwise(world: World, job: Obj, end: Obj) -> bool:
     """Tell whether others had a hand in how a Job ended, the clock of a cluster, or the loss of one."""
     is_late = "activeDeadlineSeconds" in job["spec"] and bool(world.jumped)
     is_by_others = end.get("reason") == "Stopped" or _is_tampered(world, job)
-    # The pods that a deadline ends count as failed. Why they did goes with a cluster that is put back, or replaced.
-    was_late = shapes.ending(job).reason == "DeadlineExceeded" and bool(world.restored)
+    # The pods that a deadline ends count as failed. Why they did goes with a cluster that is put back, or replaced, or lost
+    # to whoever leads by then.
+    is_unknown = bool(world.restored) or job["metadata"]["uid"] in world.guessed
+    was_late = shapes.ending(job).reason == "DeadlineExceeded" and is_unknown
     is_guess = was_late and end["reason"] == "BackoffLimitExceeded"
     return is_by_others or is_guess or (is_late and end["reason"] == "DeadlineExceeded")
 
@@ -161,11 +173,15 @@ def _is_tampered(world: World, job: Obj) -> bool:
     return (job["metadata"]["namespace"], job["metadata"]["name"]) in world.tampered
 
 
-def _waits_by_a_wrong_clock(world: World, job: Obj) -> bool:
+def _waits_by_a_late_clock(world: World, job: Obj) -> bool:
     """Tell whether its worker waits to try again after a failure, by a clock that was put back meanwhile."""
+    return count(job.get("status") or {}, "failed") > 0 and _is_by_a_late_clock(world, job)
+
+
+def _is_by_a_late_clock(world: World, job: Obj) -> bool:
+    """Tell whether the clock of its worker was put back."""
     placed = truth.placed(world, job)
-    is_failing = count(job.get("status") or {}, "failed") > 0
-    return is_failing and placed is not None and placed.shards[0].worker in world.jumped
+    return placed is not None and world.jumped.get(placed.shards[0].worker, False)
 
 
 def _cannot_run(job: Obj) -> bool:

@@ -20,6 +20,7 @@ from jobferry.testing.simulation.calming import calm_down
 from jobferry.testing.simulation.clocks import SimulatedClock
 from jobferry.testing.simulation.events import Event, History
 from jobferry.testing.simulation.faults import FAULTS
+from jobferry.testing.simulation.guesses import Guesses
 from jobferry.testing.simulation.plots import PLOTS
 from jobferry.testing.simulation.problems import Problem
 from jobferry.testing.simulation.set_users import SETS
@@ -92,7 +93,7 @@ async def _play(history: History, outcome: Outcome, *, has_sets: bool, with_log:
             outcome.problems.append(problem)
 
         steps.watch(world, complain)
-        steps.watch(world, complain, promises.RULES)
+        steps.watch(world, complain, (*promises.RULES, Guesses))
         outcome.lines = world.journal.lines
         if with_log:
             stack.enter_context(logged(world.journal))

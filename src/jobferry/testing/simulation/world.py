@@ -73,8 +73,11 @@ class World:
         self.made: set[str] = set()
         """The UIDs of all Jobs that dispatchers have created on workers."""
 
-        self.jumped: set[str] = set()
-        """Clusters whose clocks were set to another time while they ran."""
+        self.jumped: dict[str, bool] = {}
+        """Clusters whose clocks were set to another time while they ran, and whether it was ever an earlier one."""
+
+        self.guessed: set[str] = set()
+        """The UIDs of Jobs that were ended by a dispatcher that cannot know how their mirrors had decided to end."""
 
         self.refusing: set[str] = set()
         """Workers that would not have a Job of dispatchers."""
@@ -92,6 +95,9 @@ class World:
             name: Replica(name, self.network, tasks, self.journal, self.seed)
             for name in (f"d{number}" for number in range(1, dispatchers + 1))
         }
+        self._feel_meddling()
+
+    def _feel_meddling(self) -> None:
         self.meddling.on_kill = lambda who: self.kill(who, 1.0)
         self.meddling.on_pause = self.pause
         self.meddling.on_hit = lambda trap, exchange: self.journal.say(
@@ -223,11 +229,11 @@ class World:
 
     def skew(self, who: str, by: Seconds) -> None:
         """Set a clock wrong, that of a cluster or a dispatcher."""
-        known = self.clusters.get(who)
-        if known is not None:
-            self.jumped.add(who)
+        known, offset = self.clusters.get(who), timedelta(seconds=by)
         clock = known.clock if known else self.replicas[who].process.clock
-        clock.by = timedelta(seconds=by)
+        if known is not None:
+            self.jumped[who] = self.jumped.get(who, False) or offset < clock.by
+        clock.by = offset
 
     def note_restored(self, name: str) -> None:
         """Take note that a cluster is put back to an earlier state, or replaced."""
