@@ -73,7 +73,7 @@ async def show_list(hub: Hub, given: argparse.Namespace, labels: str) -> None:
 async def show_life(hub: Hub, name: str, given: argparse.Namespace) -> None:
     """Tell what is known of a workload of a kind, and what happened to it."""
     its = kind(given.kind, settings.load(environ=os.environ))
-    seen = await _one(hub, its, name)
+    seen = await one(hub, its, name)
     events = await job_events.read(hub.client, seen.obj)
     now = hub.client.clock.now()
     if given.output == "table":
@@ -86,7 +86,7 @@ async def show_life(hub: Hub, name: str, given: argparse.Namespace) -> None:
 async def show_why(hub: Hub, name: str, given: argparse.Namespace, chosen: Settings) -> None:
     """Explain where a workload of a kind is."""
     its = kind(given.kind, chosen)
-    seen = await _one(hub, its, name)
+    seen = await one(hub, its, name)
     undelegated.refuse(seen)
     now = hub.client.clock.now()
     # It is placed by a dispatcher that follows its kind, even if the settings of this command do not say so.
@@ -200,7 +200,8 @@ def _sentence(its: Adapter, obj: Obj) -> str:
     return f"{name} has ended: {how}" if how else f"{name} runs"
 
 
-async def _one(hub: Hub, its: Adapter, name: str) -> Workload:
+async def one(hub: Hub, its: Adapter, name: str) -> Workload:
+    """Read a workload of a kind, with its Placement."""
     obj = await hub.read(its.resource, name)
     (found,) = await _with_records(hub, its, [obj])
     return found

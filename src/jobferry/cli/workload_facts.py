@@ -10,6 +10,9 @@ from jobferry.objects import Obj
 NOT_DELEGATED = "NotDelegated"
 """How one stands that is not ours to run, and that nobody runs yet."""
 
+ON_HUB = "<hub>"
+"""In place of a worker: where one runs that nobody delegated."""
+
 
 @dataclass(frozen=True, slots=True)
 class Workload:
@@ -23,6 +26,17 @@ class Workload:
     def name(self) -> str:
         """Its name."""
         return str(self.obj["metadata"]["name"])
+
+    @property
+    def title(self) -> str:
+        """Its kind and its name."""
+        return f"{self.kind.resource.kind} {self.name}"
+
+    @property
+    def argument(self) -> str:
+        """How commands are told which it is."""
+        is_job = self.kind.resource.group == "batch"
+        return self.name if is_job else f"{self.name} -k {self.kind.resource.kind}"
 
     @property
     def is_claimed(self) -> bool:
@@ -60,7 +74,7 @@ class Workload:
         if self.is_claimed:
             return None
         named = self.kind.managed_by(self.obj)
-        return f"<{named}>" if named and named != self.kind.own_controller else "<hub>"
+        return f"<{named}>" if named and named != self.kind.own_controller else ON_HUB
 
     @property
     def attempt(self) -> int:
