@@ -13,9 +13,9 @@ from jobferry import settings
 from jobferry.cli import log_lines, options
 from jobferry.cli.arguments import Parser, completes
 from jobferry.cli.hub import Hub, NotThere, run
-from jobferry.cli.job_facts import is_delegated
+from jobferry.cli.job_facts import HUB, is_delegated
 from jobferry.cli.log_lines import Source
-from jobferry.cli.workload_facts import ON_HUB, Workload
+from jobferry.cli.workload_facts import Workload
 from jobferry.core.marks import ATTEMPT, HUB_UID
 from jobferry.core.placement import Placement
 from jobferry.errors import BadInput
@@ -96,11 +96,11 @@ def _runs_on_hub(seen: Workload) -> bool:
     """Tell whether its pods are on the hub; raises `BadInput` if somebody else has them."""
     if seen.kind.resource == JOBS:
         return not is_delegated(seen.obj)
-    if seen.placed is None and seen.worker != ON_HUB:
+    if seen.placed is None and seen.worker != HUB:
         from jobferry.cli import undelegated  # noqa: PLC0415 (this is seldom so)
 
         undelegated.refuse(seen)
-    return seen.worker == ON_HUB
+    return seen.worker == HUB
 
 
 def _access(hub: Hub, worker: str, seen: Workload) -> Access:

@@ -1,7 +1,9 @@
 """What the JSON of a workload of any kind says about its life, in the words that people read: pure."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
+from jobferry.cli.job_facts import HUB, UNKNOWN
 from jobferry.core import records
 from jobferry.core.placement import Placement
 from jobferry.kinds.adapter import Adapter
@@ -9,9 +11,6 @@ from jobferry.objects import Obj
 
 NOT_DELEGATED = "NotDelegated"
 """How one stands that is not ours to run, and that nobody runs yet."""
-
-ON_HUB = "<hub>"
-"""In place of a worker: where one runs that nobody delegated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +64,17 @@ class Workload:
         is_running = self.kind.has_run_since(self.obj, placed.shards[0].base)
         return "Running" if is_running else "Placed"
 
+    def state_but_for(self, absent: Collection[str]) -> str:
+        """How it stands, if these workers are not heard of: of what is there, nobody knows."""
+        is_missed = any(each in absent for each in self.places)
+        return UNKNOWN if is_missed and self.state in ("Placed", "Running") else self.state
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The workers that have it, if it has not ended."""
+        placed = None if self.kind.finish(self.obj) else self.placed
+        return tuple(shard.worker for shard in placed.shards) if placed else ()
+
     @property
     def worker(self) -> str | None:
         """The worker that it was placed on; who else runs it stands in angle brackets. None: it waits."""
@@ -74,7 +84,7 @@ class Workload:
         if self.is_claimed:
             return None
         named = self.kind.managed_by(self.obj)
-        return f"<{named}>" if named and named != self.kind.own_controller else ON_HUB
+        return f"<{named}>" if named and named != self.kind.own_controller else HUB
 
     @property
     def attempt(self) -> int:
