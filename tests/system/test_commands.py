@@ -237,7 +237,7 @@ async def test_a_worker_is_drained_and_removed(lab: Lab, terminal: Terminal) -> 
         return str((await lab.world.hub.get(WORKERS, "north"))["spec"]["drain"])
 
     said = await terminal.out("workers", "drain", "north", *at_hub)
-    assert "it has no unfinished Jobs, and nothing new comes" in said
+    assert "it has no unfinished work, and nothing new comes" in said
     assert await drain() == "NoNewWork"
     assert "no unf" in await terminal.out("workers", "drain", "north", "--move-away", *at_hub)
     assert await drain() == "MoveAway"

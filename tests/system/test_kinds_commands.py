@@ -2,10 +2,14 @@
 
 import json
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
-from tests.system.kinds import JOB_SET, staged, trial
+from jobferry.kube.resources import PODS
+from jobferry.objects import Obj
+from tests.system.jobs import NORTH_FIRST, condition, job, runs
+from tests.system.kinds import JOB_SET, Trial, known, rights, staged, trial
 from tests.system.lab import Lab
 from tests.system.terminal import Terminal
 from tests.system.world import until_none
@@ -19,6 +23,24 @@ async def stage(lab: Lab) -> AsyncIterator[Lab]:
     """A lab whose clusters have JobSets, and whose dispatcher may use them."""
     async with staged(lab, JOB_SET):
         yield lab
+
+
+@pytest.fixture
+def seat(lab: Lab, tmp_path: Path) -> Terminal:
+    """Somebody who has a context for the hub, and for each worker one of its name."""
+    of = {"west": "west", **lab.clusters}
+    planes = lab.fleet.planes
+    return Terminal(tmp_path, {name: planes[each].kubeconfig() for name, each in of.items()})
+
+
+async def on_north(lab: Lab) -> tuple[Trial, str]:
+    """Submit a JobSet that goes to north; return it, and the queue that sees to that."""
+    queue = await lab.world.queue("north-first", **NORTH_FIRST)
+    found = trial(lab, JOB_SET, queue=queue)
+    await found.submit()
+    assert await found.where() == "north"
+    await found.on("north")
+    return found, queue
 
 
 async def test_commands_show_other_kinds_too(stage: Lab, terminal: Terminal) -> None:
@@ -77,8 +99,108 @@ async def test_commands_wait_for_other_kinds_and_cancel_them(
     assert (
         await terminal.out("wait", found.name, *here) == f"{found.name} has ended: Complete\n"
     )
-    assert f"its mirror on {worker} goes, too" in await terminal.out(
+    assert f"its mirror and pods on {worker} go, too" in await terminal.out(
         "cancel", found.name, *here
     )
     await until_none(world.hub, found.scope())
     await found.gone_from(worker)
+
+
+async def test_workloads_of_other_kinds_are_watched_like_jobs(
+    stage: Lab, terminal: Terminal
+) -> None:
+    first, second = trial(stage, JOB_SET, name="first"), trial(stage, JOB_SET, name="second")
+    await first.submit()
+    worker = await first.where()
+    here = ("-n", stage.world.namespace, "--context", "west", "-k", "jobset")
+
+    async with terminal.started("jobs", "-w", *here) as process:
+        assert process.stdout is not None
+        assert (await process.stdout.readline()).startswith(b"NAME ")
+        line = (await process.stdout.readline()).decode().split()
+        assert line[:4] == ["first", "Placed", worker, "1"]
+        await second.submit()
+        while b"second Placed" not in b" ".join((await process.stdout.readline()).split()):
+            pass
+        await first.play(worker, LIVES[JOB_SET][-1])
+        while b"first Complete" not in b" ".join((await process.stdout.readline()).split()):
+            pass
+        ended = await terminal.interrupted(process)
+
+    assert (ended.code, ended.err) == (130, "")
+
+
+async def test_a_drain_counts_workloads_of_all_kinds(stage: Lab, terminal: Terminal) -> None:
+    _, queue = await on_north(stage)
+    await stage.world.run(job("long", queue=queue, seconds=3600), runs(1))
+
+    said = await terminal.out("workers", "drain", "north", "--context", "west")
+
+    assert said == (
+        "Worker north is drained: its unfinished work (1 Job and 1 JobSet) goes on,"
+        " and nothing new comes.\n"
+    )
+
+
+def pod(name: str, of: str) -> Obj:
+    """A pod as JobSet's operator makes one, on a node of which nothing can be read."""
+    return {
+        "metadata": {"name": name, "labels": {"jobset.sigs.k8s.io/jobset-name": of}},
+        "spec": {
+            "nodeName": "nowhere",
+            "containers": [{"name": f"{name}-{each}", "image": "i"} for each in "ab"],
+        },
+    }
+
+
+async def test_logs_of_a_workload_are_those_of_the_pods_that_its_operator_made(
+    stage: Lab, seat: Terminal
+) -> None:
+    found, _ = await on_north(stage)
+    here = ("-n", stage.world.namespace, "-k", "JobSet")
+    none = await seat.run("logs", found.name, *here)
+    assert (none.code, none.err) == (0, f"{found.name} has no pods on north yet.\n")
+    north, namespace = stage.world.workers["north"], stage.world.namespace
+    for name, of in (("its", found.name), ("another", "x")):
+        await north.create(PODS, pod(name, of), namespace=namespace)
+
+    said = await seat.run("logs", found.name, *here)
+    async with seat.started("logs", "-f", found.name, *here) as process:
+        await found.play("north", LIVES[JOB_SET][-1])
+        out, _ = await process.communicate()
+
+    assert (said.code, said.out) == (0, "")
+    assert [line.partition(":")[0] for line in said.err.splitlines()] == ["its-a", "its-b"]
+    assert (process.returncode, out) == (0, b"")
+
+
+async def test_a_mirror_of_a_kind_that_was_switched_off_is_not_promised_to_go(
+    lab: Lab, terminal: Terminal
+) -> None:
+    async with known(lab, JOB_SET), rights(lab, JOB_SET):
+        await lab.add_workers()
+        async with lab.dispatcher():
+            found, _ = await on_north(lab)
+        async with lab.dispatcher(kinds=("Job",)):
+            await lab.worker("north", lambda obj: obj["status"]["kinds"] == ["Job.batch/v1"])
+            here = ("--context", "west", "-n", lab.world.namespace, "-k", "JobSet")
+            said = await terminal.out("cancel", found.name, *here)
+            assert "its mirror and pods on north stay: the dispatcher does not follow" in said
+            await until_none(lab.world.hub, found.scope())
+            await found.on("north")
+        async with lab.dispatcher():
+            await found.gone_from("north")
+
+
+async def test_a_worker_that_hides_a_kind_says_so_in_the_list(
+    lab: Lab, terminal: Terminal
+) -> None:
+    async with known(lab, JOB_SET), rights(lab, JOB_SET, on_workers=False):
+        await lab.add_worker("north")
+        async with lab.dispatcher():
+            await lab.worker(
+                "north", lambda obj: condition(obj, "Connected")["reason"] == "KindsUnseen"
+            )
+            said = await terminal.out("workers", "-o", "wide", "--context", "west")
+
+    assert f"Takes work. Connected, but not for: {JOB_SET}: we have no rights on it" in said

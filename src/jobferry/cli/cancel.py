@@ -7,7 +7,7 @@ from jobferry import settings
 from jobferry.cli import absences, options, render, silence
 from jobferry.cli.arguments import Parser, completes
 from jobferry.cli.hub import Hub, run
-from jobferry.cli.job_facts import is_delegated, manager, worker
+from jobferry.cli.job_facts import is_delegated, manager
 from jobferry.core import placement
 from jobferry.errors import BadInput
 from jobferry.kube.resources import JOBS
@@ -30,9 +30,9 @@ def main(arguments: Sequence[str]) -> None:
 
     async def cancel(hub: Hub) -> None:
         if given.kind:
-            from jobferry.cli import other_kinds  # noqa: PLC0415 (Jobs alone are there sooner)
+            from jobferry.cli import cancel_others  # noqa: PLC0415 (Jobs alone are there sooner)
 
-            await other_kinds.cancel(hub, given, chosen)
+            await cancel_others.cancel(hub, given, chosen)
             return
         # All are looked at before the first is deleted: a wrong name leaves nothing half done.
         found = await hub.chosen(JOBS, list(dict.fromkeys(given.jobs)), "")
@@ -62,14 +62,21 @@ def refuse_undelegated(job: Obj, chosen: Settings) -> None:
 
 def sentence(job: Obj, absent: Collection[str] = (), is_silent: bool = False) -> str:
     """Say what becomes of a Job that was cancelled, with workers out of reach, or without a dispatcher."""
-    name, where = job["metadata"]["name"], worker(job)
-    if where is None:
-        return f"{name} is cancelled: it was deleted before it was placed on a worker"
     placed = placement.read(job)
-    missed = [each.worker for each in placed.shards if each.worker in absent] if placed else []
+    workers = [each.worker for each in placed.shards] if placed else []
+    return outcome(job["metadata"]["name"], workers, absent, is_silent)
+
+
+def outcome(
+    name: str, workers: Sequence[str], absent: Collection[str] = (), is_silent: bool = False
+) -> str:
+    """Say what becomes of a workload of any kind that was cancelled on these workers."""
+    if not workers:
+        return f"{name} is cancelled: it was deleted before it was placed on a worker"
+    missed = [each for each in workers if each in absent]
     waits = ["a dispatcher runs"] if is_silent else []
     waits += [f"{', '.join(missed)} can be reached"] if missed else []
-    once = f" as soon as {' and '.join(waits)}" if waits else ""
+    once, where = f" as soon as {' and '.join(waits)}" if waits else "", ",".join(workers)
     return (
         f"{name} is cancelled: it was deleted, and its mirror and pods on {where} go, too{once}"
     )

@@ -17,7 +17,9 @@ from jobferry.cli.arguments import Parser, completes
 from jobferry.cli.hub import Hub, run
 from jobferry.cli.job_facts import ALONE, Around, facts, state
 from jobferry.cli.tables import Column
+from jobferry.core import placement
 from jobferry.errors import BadInput
+from jobferry.kinds.job.status import end
 from jobferry.kube.resources import JOBS
 from jobferry.objects import Obj
 
@@ -69,7 +71,15 @@ def main(arguments: Sequence[str]) -> None:
                 await silence.warn(hub)
             from jobferry.cli import jobs_live  # noqa: PLC0415 (a list alone is there sooner)
 
-            await jobs_live.watch(hub, given.names, labels, given.output)
+            watched = jobs_live.Subject(
+                resource=JOBS,
+                table=lambda found, around: table(
+                    found, hub.client.clock.now(), where.everywhere, around
+                ),
+                places=places,
+                none=none_there(hub, labels),
+            )
+            await jobs_live.watch(hub, watched, given.names, labels, given.output)
             return
         found = await hub.chosen(JOBS, given.names, labels)
         if not found and is_table:
@@ -117,7 +127,14 @@ def row(job: Obj, now: datetime, has_namespace: bool, around: Around = ALONE) ->
     return [*([seen.namespace] if has_namespace else []), *cells, *more]
 
 
-def none_there(hub: Hub, labels: str) -> str:
+def places(job: Obj) -> list[str]:
+    """Name the workers that have a Job which has not ended."""
+    placed = placement.read(job)
+    has_ended = end(job.get("status") or {}) is not None
+    return [] if placed is None or has_ended else [each.worker for each in placed.shards]
+
+
+def none_there(hub: Hub, labels: str, kind: str = "Job") -> str:
     """Say that nothing was found."""
     where = "in any namespace" if hub.where.everywhere else f"in namespace {hub.namespace}"
-    return f"No Jobs {'with these labels ' if labels else ''}{where}."
+    return f"No {kind}s {'with these labels ' if labels else ''}{where}."

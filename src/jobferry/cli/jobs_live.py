@@ -2,23 +2,23 @@
 
 import asyncio
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 
-from jobferry.cli import absences, documents, jobs, queue_names, refusals, render, tables
+from jobferry.cli import absences, documents, queue_names, refusals, render, tables
 from jobferry.cli.hub import Hub
 from jobferry.cli.job_facts import Around
 from jobferry.cli.redraw import Screen, is_terminal
+from jobferry.cli.tables import Column, Row
 from jobferry.clock import Seconds, sleep, timeout
-from jobferry.core import placement
 from jobferry.errors import Error, Transient
-from jobferry.kinds.job.status import end
 from jobferry.kube.cache import Change
 from jobferry.kube.calls import Scope
 from jobferry.kube.informer import Freshness, Informer
-from jobferry.kube.items import Head, Item
-from jobferry.kube.resources import JOBS
+from jobferry.kube.items import Head, Item, Key
 from jobferry.objects import Obj
+from jobferry.objects.resource import Resource
 from jobferry.runtime import supervise
 from jobferry.workers.resource import WORKERS
 
@@ -31,11 +31,32 @@ LEAST_PAUSE: Seconds = 0.1
 _ONE = "metadata.name={}"
 
 
-async def watch(hub: Hub, names: Sequence[str], labels: str, form: str) -> None:
-    """Show the Jobs that are meant until cancelled."""
-    await hub.chosen(JOBS, list(names), labels)  # raises what an informer would only wait for
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """What is watched, and how it is shown."""
+
+    resource: Resource
+    table: Callable[[Sequence[Obj], Around], tuple[list[Column], list[Row]]]
+    places: Callable[[Obj], Collection[str]]
+    """The workers that have a workload which has not ended."""
+
+    none: str
+    """What is said where there is nothing."""
+
+    records: Informer[Head] | None = None
+    """The Placements of workloads that do not carry theirs."""
+
+
+async def watch(
+    hub: Hub, subject: Subject, names: Sequence[str], labels: str, form: str
+) -> None:
+    """Show the workloads that are meant until cancelled."""
+    resource, records = subject.resource, subject.records
+    await hub.chosen(
+        resource, list(names), labels
+    )  # raises what an informer would only wait for
     fields = _ONE.format(names[0]) if len(names) == 1 else ""
-    informer = Informer(hub.client, hub.scope(JOBS, labels=labels, fields=fields), Head)
+    informer = Informer(hub.client, hub.scope(resource, labels=labels, fields=fields), Head)
     is_table = form in ("table", "wide")
     sight = _Sight(
         await absences.read(hub) if is_table else None,
@@ -43,11 +64,13 @@ async def watch(hub: Hub, names: Sequence[str], labels: str, form: str) -> None:
     )
     view: _Redrawn | _Lines
     if is_table and is_terminal(sys.stdout):
-        view = _Redrawn(hub, informer, sight, names, form == "wide")
+        view = _Redrawn(hub, subject, informer, sight, names, form == "wide")
     else:
-        view = _Lines(hub, informer, sight, names, form)
+        view = _Lines(hub, subject, informer, sight, names, form)
         informer.listen(view.hear)
         informer.listen_to_link(view.hear_link)
+        if records is not None:
+            records.listen(view.hear_record)
     refused: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def fail(error: Error) -> None:
@@ -56,6 +79,10 @@ async def watch(hub: Hub, names: Sequence[str], labels: str, form: str) -> None:
 
     refusals.heed(informer, fail)
     async with supervise.tasks("jobs", clock=hub.client.clock) as tasks:
+        if records is not None:
+            refusals.heed(records, fail)
+            tasks.start("records", records.run)
+            await records.synced.wait()  # else what is placed would be said to wait
         tasks.start("informer", informer.run)
         if sight.is_allowed:
             workers = Informer(hub.client, Scope(resource=WORKERS), Head)
@@ -102,12 +129,14 @@ class _Lines:
     def __init__(
         self,
         hub: Hub,
+        subject: Subject,
         informer: Informer[Head],
         sight: _Sight,
         names: Sequence[str],
         form: str,
     ) -> None:
         self._hub = hub
+        self._subject = subject
         self._informer = informer
         self._sight = sight
         self._names = names
@@ -121,15 +150,21 @@ class _Lines:
         await self._broken
 
     def hear(self, change: Change[Head]) -> None:
-        """Print a Job that has come or changed."""
+        """Print a workload that has come or changed."""
         if change.after is not None:
             self._print(change.after)
 
+    def hear_record(self, change: Change[Head]) -> None:
+        """Print a workload that was placed, or placed anew."""
+        record = change.after.object() if change.after else {}
+        named = ((record.get("spec") or {}).get("workload") or {}).get("name") or ""
+        item = self._informer.get(Key(change.item.key.namespace, named))
+        if item is not None and item.object()["metadata"]["uid"] == change.item.key.name:
+            self._print(item)
+
     def _hear_worker(self, name: str) -> None:
         for item in sorted(self._informer, key=lambda item: item.key):
-            placed = placement.read(job := item.object())
-            is_there = placed is not None and any(each.worker == name for each in placed.shards)
-            if is_there and end(job.get("status") or {}) is None:
+            if name in self._subject.places(item.object()):
                 self._print(item)
 
     def _print(self, item: Item[Head]) -> None:
@@ -146,12 +181,12 @@ class _Lines:
         if isinstance(link.trouble, Transient) and not link.is_following:
             render.note(f"{link.trouble}; trying again")
 
-    def _text(self, job: Obj) -> str:
+    def _text(self, obj: Obj) -> str:
         if self._form not in ("table", "wide"):
-            return documents.text(self._form, JOBS, [job], lambda _: "", is_one=True)
-        wide, everywhere = self._form == "wide", self._hub.where.everywhere
-        now = self._hub.client.clock.now()
-        columns, rows = jobs.table([job], now, everywhere, self._sight.around)
+            resource = self._subject.resource
+            return documents.text(self._form, resource, [obj], lambda _: "", is_one=True)
+        wide = self._form == "wide"
+        columns, rows = self._subject.table([obj], self._sight.around)
         is_first, cells = not self._widths, [tables.cell(each) for each in rows[0]]
         if is_first:
             self._widths = [len(column.title) for column in columns]
@@ -171,12 +206,14 @@ class _Redrawn:
     def __init__(
         self,
         hub: Hub,
+        subject: Subject,
         informer: Informer[Head],
         sight: _Sight,
         names: Sequence[str],
         wide: bool,
     ) -> None:
         self._hub = hub
+        self._subject = subject
         self._informer = informer
         self._sight = sight
         self._names = names
@@ -190,6 +227,8 @@ class _Redrawn:
         self._informer.listen(lambda _: changed.set())
         self._informer.listen_to_link(lambda _: changed.set())
         self._sight.listen(lambda _: changed.set())
+        if self._subject.records is not None:
+            self._subject.records.listen(lambda _: changed.set())
         clock = self._hub.client.clock
         while True:
             changed.clear()
@@ -208,7 +247,6 @@ class _Redrawn:
         trouble = self._informer.freshness().trouble
         told = [f"{tables.one_line(str(trouble))}; trying again"] if trouble else []
         if not found:
-            return [jobs.none_there(self._hub, ""), *told]
-        now, everywhere = self._hub.client.clock.now(), self._hub.where.everywhere
-        table = jobs.table(found, now, everywhere, self._sight.around)
+            return [self._subject.none, *told]
+        table = self._subject.table(found, self._sight.around)
         return [*tables.lines(*table, wide=self._wide), *told]

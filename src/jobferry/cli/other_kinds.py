@@ -2,15 +2,17 @@
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from jobferry import settings
 from jobferry.cli import (
+    absences,
     documents,
     explanation,
     job_events,
+    jobs,
     render,
     silence,
     tables,
@@ -19,7 +21,7 @@ from jobferry.cli import (
     why,
 )
 from jobferry.cli.hub import Hub
-from jobferry.cli.job_facts import QUEUE_LABEL
+from jobferry.cli.job_facts import QUEUE_LABEL, Around
 from jobferry.cli.picture import Picture, lookup, read
 from jobferry.cli.tables import Column
 from jobferry.cli.waiting import Goal, Sort
@@ -30,8 +32,11 @@ from jobferry.dispatch import switches
 from jobferry.errors import BadInput
 from jobferry.kinds.adapter import Adapter, Lookup, nothing
 from jobferry.kube import errors
+from jobferry.kube.informer import Informer
+from jobferry.kube.items import Head, Key
 from jobferry.localkube.apiserver.printing import durations
 from jobferry.objects import Obj
+from jobferry.objects.resource import Resource
 from jobferry.settings import Settings
 
 COLUMNS = (
@@ -51,29 +56,70 @@ def kind(name: str, chosen: Settings, lookup: Lookup = nothing) -> Adapter:
 
 
 async def show_list(hub: Hub, given: argparse.Namespace, labels: str) -> None:
-    """List workloads of a kind."""
-    if given.watch:
-        raise BadInput("--kind does not go with -w", hint="Leave out -w.")
+    """List workloads of a kind, once or until it is stopped."""
     its = kind(given.kind, settings.load(environ=os.environ))
-    found = await hub.chosen(its.resource, given.names, labels)
     is_table = given.output in ("table", "wide")
-    if not found and is_table:
-        render.note(f"No {its.resource.plural} there.")
+    if given.watch:
+        if is_table:
+            await silence.warn(hub)
+        await _watch(hub, its, given, labels)
         return
-    seen = await _with_records(hub, its, found) if is_table else []
+    found = await hub.chosen(its.resource, given.names, labels)
+    if not found and is_table:
+        render.note(jobs.none_there(hub, labels, its.resource.kind))
+        return
+    seen = await with_records(hub, its, found) if is_table else []
+    absent = await absences.read(hub) or {} if is_table else {}
     now, everywhere = hub.client.clock.now(), hub.where.everywhere
 
     def shown(wide: bool) -> str:
-        return tables.text(*table(seen, now, everywhere), wide=wide)
+        return tables.text(*table(seen, now, everywhere, absent), wide=wide)
 
     is_one = len(given.names) == 1
     render.text(documents.text(given.output, its.resource, found, shown, is_one=is_one))
+    if is_table:
+        await silence.warn(hub)
+
+
+async def _watch(hub: Hub, its: Adapter, given: argparse.Namespace, labels: str) -> None:
+    from jobferry.cli import jobs_live  # noqa: PLC0415 (a list alone is there sooner)
+
+    records = None
+    if not its.carries_record and await _may_list(hub, PLACEMENTS):
+        records = Informer(hub.client, hub.scope(PLACEMENTS), Head)
+
+    def seen(obj: Obj) -> Workload:
+        meta = obj["metadata"]
+        key = Key(meta.get("namespace") or "", meta["uid"])
+        item = records.get(key) if records is not None else None
+        return Workload(its, obj, item.object() if item is not None else None)
+
+    def shown(found: Sequence[Obj], around: Around) -> tuple[list[Column], list[tables.Row]]:
+        now, everywhere = hub.client.clock.now(), hub.where.everywhere
+        return table([seen(each) for each in found], now, everywhere, around.absent)
+
+    subject = jobs_live.Subject(
+        resource=its.resource,
+        table=shown,
+        places=lambda obj: seen(obj).places,
+        none=jobs.none_there(hub, labels, its.resource.kind),
+        records=records,
+    )
+    await jobs_live.watch(hub, subject, given.names, labels, given.output)
+
+
+async def _may_list(hub: Hub, resource: Resource) -> bool:
+    try:
+        await hub.client.list(hub.scope(resource))
+    except errors.Forbidden:
+        return False
+    return True
 
 
 async def show_life(hub: Hub, name: str, given: argparse.Namespace) -> None:
     """Tell what is known of a workload of a kind, and what happened to it."""
     its = kind(given.kind, settings.load(environ=os.environ))
-    seen = await _one(hub, its, name)
+    seen = await one(hub, its, name)
     events = await job_events.read(hub.client, seen.obj)
     now = hub.client.clock.now()
     if given.output == "table":
@@ -86,7 +132,7 @@ async def show_life(hub: Hub, name: str, given: argparse.Namespace) -> None:
 async def show_why(hub: Hub, name: str, given: argparse.Namespace, chosen: Settings) -> None:
     """Explain where a workload of a kind is."""
     its = kind(given.kind, chosen)
-    seen = await _one(hub, its, name)
+    seen = await one(hub, its, name)
     undelegated.refuse(seen)
     now = hub.client.clock.now()
     # It is placed by a dispatcher that follows its kind, even if the settings of this command do not say so.
@@ -123,25 +169,11 @@ async def wait(hub: Hub, given: argparse.Namespace, within: Seconds | None) -> N
     await waiting.wait(hub, found, goal, within, render.line, sort)
 
 
-async def cancel(hub: Hub, given: argparse.Namespace, chosen: Settings) -> None:
-    """Delete workloads of a kind; all are looked at before the first goes."""
-    its = kind(given.kind, chosen)
-    found = await hub.chosen(its.resource, list(dict.fromkeys(given.jobs)), "")
-    seen = await _with_records(hub, its, found)
-    for each in seen:
-        undelegated.refuse(each)
-    await silence.warn(hub)
-    for each in seen:
-        uid = each.obj["metadata"]["uid"]
-        await hub.client.delete(
-            its.resource, each.name, hub.namespace, propagation="Background", uid=uid
-        )
-        where = f", and its mirror on {each.worker} goes, too" if each.worker else ""
-        render.line(f"{each.name} is cancelled: it was deleted{where}")
-
-
 def table(
-    workloads: Sequence[Workload], now: datetime, has_namespace: bool
+    workloads: Sequence[Workload],
+    now: datetime,
+    has_namespace: bool,
+    absent: Collection[str] = (),
 ) -> tuple[list[Column], list[tables.Row]]:
     """Return the columns and the rows that show some workloads."""
     columns = ([Column("NAMESPACE")] if has_namespace else []) + [*COLUMNS]
@@ -150,7 +182,14 @@ def table(
         meta = each.obj["metadata"]
         age = durations.since(meta.get("creationTimestamp"), now)
         queue = (meta.get("labels") or {}).get(QUEUE_LABEL, "")
-        cells = [each.name, each.state, each.worker, each.attempt or "", age, queue]
+        cells = [
+            each.name,
+            each.state_but_for(absent),
+            each.worker,
+            each.attempt or "",
+            age,
+            queue,
+        ]
         rows.append([*([meta.get("namespace", "")] if has_namespace else []), *cells])
     return columns, rows
 
@@ -200,13 +239,14 @@ def _sentence(its: Adapter, obj: Obj) -> str:
     return f"{name} has ended: {how}" if how else f"{name} runs"
 
 
-async def _one(hub: Hub, its: Adapter, name: str) -> Workload:
+async def one(hub: Hub, its: Adapter, name: str) -> Workload:
+    """Read a workload of a kind, with its Placement."""
     obj = await hub.read(its.resource, name)
-    (found,) = await _with_records(hub, its, [obj])
+    (found,) = await with_records(hub, its, [obj])
     return found
 
 
-async def _with_records(hub: Hub, its: Adapter, found: Sequence[Obj]) -> list[Workload]:
+async def with_records(hub: Hub, its: Adapter, found: Sequence[Obj]) -> list[Workload]:
     """Return workloads with their Placements, as far as we may read them."""
     try:
         placements = [] if its.carries_record else await hub.all(PLACEMENTS)

@@ -19,7 +19,7 @@ def refuse(seen: Workload) -> None:
     if seen.is_claimed:
         return
     kind = seen.kind
-    its, named = f"{kind.resource.kind} {seen.name}", kind.managed_by(seen.obj)
+    its, named = seen.title, kind.managed_by(seen.obj)
     field = "scheduling gate" if kind.managed_by_path == GATES else kind.managed_by_path[-1]
     if named and named != kind.own_controller:
         says = f"{its} is not delegated to us: its {field} is {named}"

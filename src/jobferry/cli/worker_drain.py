@@ -1,15 +1,11 @@
 """`jobferry workers drain`: gives a Worker no new work; `undrain` gives it work again."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from jobferry.cli import options, render
+from jobferry.cli import options, render, worker_load
 from jobferry.cli.arguments import Parser, completes
 from jobferry.cli.hub import Hub, run
-from jobferry.core import placement
-from jobferry.kinds.job.status import end
-from jobferry.kube import errors
-from jobferry.kube.calls import Scope
-from jobferry.kube.resources import JOBS
+from jobferry.cli.worker_load import Load
 from jobferry.objects import Obj, conditions
 from jobferry.workers.resource import WORKERS
 
@@ -35,7 +31,7 @@ def main(arguments: Sequence[str]) -> None:
 
     async def change(hub: Hub) -> None:
         worker = await set_drain(hub, given.name, drain)
-        render.line(sentence(worker, drain, await unfinished(hub, worker)))
+        render.line(sentence(worker, drain, await worker_load.read(hub, worker)))
 
     run(options.where(given), change)
 
@@ -47,24 +43,6 @@ async def set_drain(hub: Hub, name: str, drain: str) -> Obj:
     return worker
 
 
-async def unfinished(hub: Hub, worker: Obj) -> int:
-    """Count the unfinished Jobs of a Worker; its own count, which is some seconds old, for who may not see them."""
-    try:
-        listing = await hub.client.list(Scope(resource=JOBS))
-    except errors.Forbidden:
-        return int((worker.get("status") or {}).get("active") or 0)
-    return count(listing.items, worker["metadata"]["name"])
-
-
-def count(jobs: Iterable[Obj], worker: str) -> int:
-    """Count those Jobs that are placed on a worker and have not ended."""
-    open_ones = (each for each in jobs if end(each.get("status") or {}) is None)
-    records = (placement.read(each) for each in open_ones)
-    return sum(
-        any(shard.worker == worker for shard in record.shards) for record in records if record
-    )
-
-
 def silence(worker: Obj) -> str | None:
     """Say why nothing can be asked of a Worker at present; None: it answers."""
     listed = (worker.get("status") or {}).get("conditions")
@@ -74,14 +52,14 @@ def silence(worker: Obj) -> str | None:
     return str(ready.get("reason") or "NeverSeen")
 
 
-def sentence(worker: Obj, drain: str, active: int) -> str:
+def sentence(worker: Obj, drain: str, load: Load) -> str:
     """Say what becomes of the work of a Worker."""
-    drained = f"Worker {worker['metadata']['name']} is drained"
-    if not active:
-        return f"{drained}: it has no unfinished Jobs, and nothing new comes."
+    drained, much = f"Worker {worker['metadata']['name']} is drained", worker_load.text(load)
+    if not much:
+        return f"{drained}: it has no unfinished work, and nothing new comes."
     if drain != MOVE_AWAY:
-        return f"{drained}: its unfinished Jobs ({active}) go on, and nothing new comes."
-    moving = f"{drained}: its unfinished Jobs ({active}) move to other Workers"
+        return f"{drained}: its unfinished work ({much}) goes on, and nothing new comes."
+    moving = f"{drained}: its unfinished work ({much}) moves to other Workers"
     if reason := silence(worker):
         return f"{moving} as soon as it can be reached ({reason} now), or is lost for good."
     return f"{moving}."

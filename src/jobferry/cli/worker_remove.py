@@ -20,7 +20,7 @@ from jobferry.runtime import supervise
 from jobferry.workers.resource import WORKERS
 
 _ABOUT = """Deletes a Worker. It gets no new work at once; what runs there is stopped and placed on other Workers, and
-mirrors of finished Jobs are deleted, with their logs. The Worker is gone when nothing is left there.
+mirrors of what has finished are deleted, with their logs. The Worker is gone when nothing is left there.
 
 To keep the logs for a while, `jobferry workers drain` it first. The service account stays on the cluster."""
 

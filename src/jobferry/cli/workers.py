@@ -84,5 +84,16 @@ def row(worker: Obj, now: datetime) -> Row:
         durations.since(meta.get("creationTimestamp"), now),
         worker["spec"].get("drain") or "None",
         status.get("clusterUID"),
-        ready.get("message") or "No dispatcher has looked at it yet.",
+        _message(status),
     ]
+
+
+def _message(status: Obj) -> str:
+    """Say how it stands with a Worker: one that takes work may not show us all of it."""
+    connected, ready = (
+        conditions.find(status.get("conditions"), each) or {} for each in ("Connected", "Ready")
+    )
+    said = [ready.get("message") or "No dispatcher has looked at it yet."]
+    if connected.get("reason") not in (None, "Connected", ready.get("reason")):
+        said.append(str(connected.get("message")))
+    return " ".join(said)

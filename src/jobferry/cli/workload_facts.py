@@ -1,7 +1,9 @@
 """What the JSON of a workload of any kind says about its life, in the words that people read: pure."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
+from jobferry.cli.job_facts import HUB, UNKNOWN
 from jobferry.core import records
 from jobferry.core.placement import Placement
 from jobferry.kinds.adapter import Adapter
@@ -23,6 +25,17 @@ class Workload:
     def name(self) -> str:
         """Its name."""
         return str(self.obj["metadata"]["name"])
+
+    @property
+    def title(self) -> str:
+        """Its kind and its name."""
+        return f"{self.kind.resource.kind} {self.name}"
+
+    @property
+    def argument(self) -> str:
+        """How commands are told which it is."""
+        is_job = self.kind.resource.group == "batch"
+        return self.name if is_job else f"{self.name} -k {self.kind.resource.kind}"
 
     @property
     def is_claimed(self) -> bool:
@@ -51,6 +64,17 @@ class Workload:
         is_running = self.kind.has_run_since(self.obj, placed.shards[0].base)
         return "Running" if is_running else "Placed"
 
+    def state_but_for(self, absent: Collection[str]) -> str:
+        """How it stands, if these workers are not heard of: of what is there, nobody knows."""
+        is_missed = any(each in absent for each in self.places)
+        return UNKNOWN if is_missed and self.state in ("Placed", "Running") else self.state
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The workers that have it, if it has not ended."""
+        placed = None if self.kind.finish(self.obj) else self.placed
+        return tuple(shard.worker for shard in placed.shards) if placed else ()
+
     @property
     def worker(self) -> str | None:
         """The worker that it was placed on; who else runs it stands in angle brackets. None: it waits."""
@@ -60,7 +84,7 @@ class Workload:
         if self.is_claimed:
             return None
         named = self.kind.managed_by(self.obj)
-        return f"<{named}>" if named and named != self.kind.own_controller else "<hub>"
+        return f"<{named}>" if named and named != self.kind.own_controller else HUB
 
     @property
     def attempt(self) -> int:

@@ -46,6 +46,14 @@ class Context:
         return self.claims | self.borrowed
 
 
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which pods of a namespace are meant, as API servers select them."""
+
+    labels: str = ""
+    fields: str = ""
+
+
 class Adapter(Kind, Protocol):
     """One workload kind, as decisions and the shell round them know it."""
 
@@ -99,6 +107,12 @@ class Adapter(Kind, Protocol):
 
     def ttl(self, hub: Obj) -> Seconds | None:
         """Return how long after its end a workload is to be deleted on the hub by us; None: never by us."""
+        ...
+
+    # Its pods
+
+    def own_pods(self, mirror: Obj) -> tuple[Selection, ...]:
+        """Tell which pods belong to a mirror, as far as it says so by now; nothing: nobody knows that of its kind."""
         ...
 
     # What it needs

@@ -11,7 +11,7 @@ from jobferry.clock import Seconds
 from jobferry.core.kind import Earned, Gang, Report, Stillness
 from jobferry.core.marks import Marks
 from jobferry.kinds import dropped, forwarding, pods, references, statuses
-from jobferry.kinds.adapter import Context
+from jobferry.kinds.adapter import Context, Selection
 from jobferry.kinds.edits import Forwarding
 from jobferry.kinds.forwarding import Edits
 from jobferry.kinds.paths import Path, found, without, word
@@ -82,6 +82,15 @@ class CustomKind:
         """Yield the pods of a workload that run side by side."""
         for pod_set in self.row.pods:
             yield from pods.of_set(hub, pod_set)
+
+    def own_pods(self, mirror: Obj) -> tuple[Selection, ...]:
+        """Tell which pods belong to a mirror, by the labels that its operator gives them."""
+        named = ((each, word(mirror, each.value)) for each in self.row.own_pods)
+        return tuple(
+            Selection(labels=",".join(filter(None, (f"{each.label}={value}", each.also))))
+            for each, value in named
+            if value
+        )
 
     def demand(self, hub: Obj) -> Demand:
         """Return what a workload needs at any one moment."""

@@ -7,13 +7,14 @@ from typing import Any
 
 from jobferry.errors import BadInput
 from jobferry.kinds.paths import Path, path
-from jobferry.kinds.table import PodSet, Row, Says
+from jobferry.kinds.table import Labelled, PodSet, Row, Says
 from jobferry.objects.resource import Resource
 
 _STEP = r"[A-Za-z_][\w-]*(=\*)?|\*"
 _PATH = re.compile(rf"({_STEP})(\.({_STEP}))*")
 _KIND = re.compile(r"[A-Z][A-Za-z0-9]*")
 _GROUP_VERSION = re.compile(r"([a-z0-9.-]+\.[a-z0-9.-]+)/(v[a-z0-9]+)")
+_LABEL = re.compile(r"([a-z0-9]([a-z0-9.-]*[a-z0-9])?/)?[A-Za-z0-9]([\w.-]*[A-Za-z0-9])?")
 _PLURAL = re.compile(r"[a-z][a-z0-9-]*")
 
 KEYS = (
@@ -25,6 +26,7 @@ KEYS = (
     "nestedManagedBy",
     "ownController",
     "plural",
+    "podLabel",
     "pods",
     "ready",
     "strip",
@@ -166,6 +168,7 @@ def _row(table: Table) -> Row:
         pods=tuple(
             _pods(each) for each in table.each("pods", keys=("at", "counts", "template"))
         ),
+        own_pods=(Labelled(_pod_label(table)),) if table.has("podLabel") else (),
         # What is to be deleted here when its time is over, is not to be deleted there before.
         strips=(*table.paths("strip", "spec"), *((ttl,) if ttl else ())),
         nested=table.paths("nestedManagedBy", "spec"),
@@ -191,6 +194,10 @@ def _resource(table: Table) -> Resource:
             "plural", _PLURAL, "the plural that its CRD names, as in simulations"
         )
     return Resource(group, version, plural, kind)
+
+
+def _pod_label(table: Table) -> str:
+    return table.word("podLabel", _LABEL, "the name of a label, as in example.com/simulation")
 
 
 def _pods(table: Table) -> PodSet:

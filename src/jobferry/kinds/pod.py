@@ -7,6 +7,7 @@ from typing import Any
 
 from jobferry.core.kind import Earned, Gang
 from jobferry.kinds import pod_groups, statuses
+from jobferry.kinds.adapter import Selection
 from jobferry.kinds.custom import CustomKind
 from jobferry.kinds.paths import changed, found, items, path, word
 from jobferry.kinds.pods import Pods
@@ -50,6 +51,10 @@ POD = Row(
 @dataclass(frozen=True)
 class Pod(CustomKind):
     """Pods, one by one or in groups."""
+
+    def own_pods(self, mirror: Obj) -> tuple[Selection, ...]:
+        """Mean the mirror itself."""
+        return (Selection(fields=f"metadata.name={mirror['metadata']['name']}"),)
 
     def managed_by(self, obj: Obj) -> str:
         """Name one of the gates of a pod: ours, if there is one."""

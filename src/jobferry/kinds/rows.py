@@ -2,14 +2,18 @@
 
 from dataclasses import replace
 
+from jobferry.kinds.job.delegated import JOB_NAME
 from jobferry.kinds.paths import Path, path
-from jobferry.kinds.table import NEVER, PodSet, Row, Says
+from jobferry.kinds.table import NEVER, Labelled, PodSet, Row, Says
 from jobferry.objects.resource import Resource
 
 
 def _paths(*texts: str) -> tuple[Path, ...]:
     return tuple(path(text) for text in texts)
 
+
+JOB_SET_PODS = (Labelled("jobset.sigs.k8s.io/jobset-name"),)
+"""Those of a TrainJob, too: it becomes a JobSet of the same name."""
 
 _TEMPLATE = "spec.replicatedJobs.name=*.template.spec.template"
 _COUNTS = ("ready", "succeeded", "failed")
@@ -25,6 +29,7 @@ JOB_SET = Row(
             at_most=path("template.spec.completions"),
         ),
     ),
+    own_pods=JOB_SET_PODS,
     strips=_paths("spec.ttlSecondsAfterFinished"),
     nested=_paths("spec.replicatedJobs.*.template.spec.managedBy"),
     forwards_stopped=_paths(
@@ -48,6 +53,7 @@ JOB_SET = Row(
 APP_WRAPPER = Row(
     resource=Resource("workload.codeflare.dev", "v1beta2", "appwrappers", "AppWrapper"),
     own_controller="workload.codeflare.dev/appwrapper-controller",
+    own_pods=(Labelled("workload.codeflare.dev/appwrapper"),),
     strips=_paths("spec.components.*.podSetInfos"),
     strips_labels=frozenset({"workload.codeflare.dev/user", "workload.codeflare.dev/userid"}),
     success=Says(member=path("status.phase"), values=("Succeeded",)),
@@ -60,11 +66,17 @@ APP_WRAPPER = Row(
 )
 
 RAY_OPERATOR = "ray.io/kuberay-operator"
+_RAY_CLUSTER = "ray.io/cluster"
 
 RAY_JOB = Row(
     resource=Resource("ray.io", "v1", "rayjobs", "RayJob"),
     own_controller=RAY_OPERATOR,
     is_closed=True,
+    # The Job that submits it has its name; its cluster has one of its own.
+    own_pods=(
+        Labelled(JOB_NAME),
+        Labelled(_RAY_CLUSTER, path("status.rayClusterName")),
+    ),
     nested=_paths("spec.rayClusterSpec.managedBy"),
     forwards=_paths("spec.jobId"),
     suspended=Says(member=path("status.jobDeploymentStatus"), values=("Suspended",)),
@@ -80,6 +92,7 @@ RAY_CLUSTER = Row(
     resource=Resource("ray.io", "v1", "rayclusters", "RayCluster"),
     own_controller=RAY_OPERATOR,
     is_closed=True,
+    own_pods=(Labelled(_RAY_CLUSTER),),
     forwards=_paths(f"{_GROUP}.minReplicas", f"{_GROUP}.maxReplicas", f"{_GROUP}.numOfHosts"),
     elastic=path("spec.enableInTreeAutoscaling"),
     grows=_paths(f"{_GROUP}.replicas"),
@@ -117,7 +130,15 @@ _KUBEFLOW = Row(
 def _kubeflow(kind: str, replicas: str) -> Row:
     """Return the row of a kind of Kubeflow's v1, which has its pods in a map of replicas."""
     resource = Resource("kubeflow.org", "v1", f"{kind.lower()}s", kind)
-    return replace(_KUBEFLOW, resource=resource, pods=(PodSet(at=path(f"spec.{replicas}.*")),))
+    pods = (PodSet(at=path(f"spec.{replicas}.*")),)
+    own_pods = _labelled(f"{kind.lower()}-controller")
+    return replace(_KUBEFLOW, resource=resource, pods=pods, own_pods=own_pods)
+
+
+def _labelled(operator: str) -> tuple[Labelled, ...]:
+    """Return how Kubeflow's operators label pods: workloads of several kinds may have the same name."""
+    also = f"training.kubeflow.org/operator-name={operator}"
+    return (Labelled("training.kubeflow.org/job-name", also=also),)
 
 
 def _scaled(row: Row, replicas: str) -> Row:
@@ -140,6 +161,7 @@ MPI_JOB = replace(
     _scaled(_kubeflow("MPIJob", "mpiReplicaSpecs"), "mpiReplicaSpecs"),
     resource=Resource("kubeflow.org", "v2beta1", "mpijobs", "MPIJob"),
     own_controller="kubeflow.org/mpi-operator",
+    own_pods=_labelled("mpi-operator"),
     is_closed=False,
     ttl=(),  # it is the launcher's, whose Job is never on the hub
 )

@@ -64,6 +64,18 @@ class PodSet:
     """A number that the last of the counts does not exceed."""
 
 
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """Pods that have a label which names what they were made of."""
+
+    label: str
+    value: Path = ("metadata", "name")
+    """Where the mirror says what the label says; pods are there from when it does."""
+
+    also: str = ""
+    """Another label that they have, and its value."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
     """What there is to know of a kind whose objects need no code of their own."""
@@ -87,6 +99,9 @@ class Row:
 
     looks_up: tuple[Resource, ...] = ()
     """What its workloads refer to that has pods of theirs."""
+
+    own_pods: tuple[Labelled, ...] = ()
+    """How its operator labels the pods that it makes of a mirror; none: nobody knows."""
 
     # What travels
 

@@ -10,7 +10,7 @@ from jobferry.kinds.paths import found, path, word
 from jobferry.kinds.pods import Pods
 from jobferry.kinds.references import Reference
 from jobferry.kinds.referred import PIPELINE, TASK
-from jobferry.kinds.table import Row, Says
+from jobferry.kinds.table import Labelled, Row, Says
 from jobferry.kinds.tekton_tasks import Pipeline
 from jobferry.objects import Obj
 from jobferry.objects.demand import Demand
@@ -24,6 +24,7 @@ PIPELINE_RUN = Row(
     own_controller="tekton.dev/pipeline",
     forwards=(STATUS,),
     looks_up=(PIPELINE, TASK),
+    own_pods=(Labelled("tekton.dev/pipelineRun"),),
     suspend=None,
     success=Says("Succeeded"),
     failure=Says("Succeeded", "False"),
@@ -36,6 +37,7 @@ TASK_RUN = replace(
     resource=Resource(tekton_tasks.GROUP, "v1", "taskruns", "TaskRun"),
     forwards=(STATUS, path("spec.statusMessage")),
     looks_up=(TASK,),
+    own_pods=(Labelled("tekton.dev/taskRun"),),
     ready=(path("status.steps.*.running"), path("status.steps.*.terminated")),
     required={"podName": ""},
 )

@@ -11,6 +11,7 @@ from jobferry.kinds.paths import every, found, items, number, path, word
 from jobferry.kinds.pods import Pods
 from jobferry.kinds.references import Reference
 from jobferry.kinds.referred import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME
+from jobferry.kinds.rows import JOB_SET_PODS
 from jobferry.kinds.table import Row
 from jobferry.objects import Obj, merge_keys, strategic_patch
 from jobferry.objects.patch_errors import BadPatch
@@ -39,6 +40,7 @@ TRAIN_JOB = Row(
     is_closed=True,
     caution="Kubeflow Trainer before 2.3.0 does not look at managedBy: one that runs on the hub would run TrainJobs"
     f" there as well, those of {MULTIKUEUE} too.",
+    own_pods=JOB_SET_PODS,
     strips=(path("spec.runtimePatches.*.time"),),
     forwards_stopped=(PATCHES,),
     looks_up=(TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME),

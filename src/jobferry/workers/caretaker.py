@@ -182,7 +182,7 @@ class Caretaker:
         current = self._objects.get(item.key) or item
         left = self._actual(current, link).mirrors
         if left and not link.state.is_up:
-            farewell = removal.farewell(link.state.cluster.uid, left, selector)
+            farewell = removal.farewell(link.state.cluster, left, selector)
             self._tell(current.object(), "Warning", "MirrorsLeft", farewell)
         others = [each for each in current.head.metadata.finalizers if each != self._finalizer]
         await self._set_finalizers(current, others)

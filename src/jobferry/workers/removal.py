@@ -13,6 +13,7 @@ from jobferry.kube.resources import JOBS
 from jobferry.objects import Obj
 from jobferry.objects.resource import Resource
 from jobferry.workers import cluster, copies
+from jobferry.workers.cluster import Cluster
 from jobferry.workers.link import Link, State
 
 EVERY = (JOBS, *(each.resource for each in registry.make(Context(frozenset())).values()))
@@ -115,9 +116,10 @@ def is_mirror(obj: Obj) -> bool:
     return found is not None and found.judge(obj).standing is Standing.CURRENT
 
 
-def farewell(cluster: str, mirrors: int, selector: str) -> str:
+def farewell(found: Cluster, mirrors: int, selector: str) -> str:
     """Say what may be left on a cluster that was out of reach when its Worker went."""
+    others = [str(each) for each in EVERY[1:] if cluster.name(each) in found.kinds]
     return (
-        f"Cluster {cluster} was out of reach when its Worker was removed, and may still hold"
-        f" {mirrors} mirrors; to be rid of them: kubectl delete jobs -A -l {selector}"
+        f"Cluster {found.uid} was out of reach when its Worker was removed, and may still hold {mirrors} mirrors;"
+        f" to be rid of them: kubectl delete {','.join(['jobs', *others])} -A -l {selector}"
     )

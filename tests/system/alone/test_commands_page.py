@@ -14,12 +14,13 @@ from jobferry.cli.workers import SUBCOMMANDS
 from jobferry.clock import SystemClock
 from jobferry.kube import kubeconfig
 from jobferry.kube.client import connect
+from jobferry.kube.resources import JOBS
 from jobferry.local import contexts
 from jobferry.local.layout import HUB
 from jobferry.testing import assets
 from jobferry.testing.control_plane import ControlPlane
 from jobferry.workers.resource import WORKERS
-from tests.system.alone.test_up import Up, up
+from tests.system.alone.test_up import Up, job, up
 from tests.system.jobs import ready
 from tests.system.terminal import install
 from tests.system.world import named, until_one
@@ -132,6 +133,25 @@ def test_logs_are_followed_to_the_end_of_a_job(reader: Reader) -> None:
     lines = [line for line in said.splitlines() if "line" in line]
     assert lines[:3] == ["line 1", "line 2", "line 3"]
     assert re.fullmatch(r"\d{4}-.*Z line 3", lines[3])
+
+
+async def test_logs_of_a_pod_with_several_containers_say_which_printed_what(
+    reader: Reader,
+) -> None:
+    made = job("pair", "echo one")
+    pod = made["spec"]["template"]["spec"]
+    pod["containers"] += [{**pod["containers"][0], "name": "aside"}]
+    async with reader.fleet.clients() as clients:
+        await clients[HUB].create(JOBS, made, namespace="default")
+
+    said = await asyncio.to_thread(
+        reader.shell, "jobferry wait pair --for running; jobferry logs -f pair"
+    )
+    again = await asyncio.to_thread(reader.shell, "jobferry logs pair")
+
+    lines = ["aside  one", "main  one"]
+    assert sorted(said.splitlines()[1:]) == lines
+    assert sorted(again.splitlines()) == lines
 
 
 def test_logs_without_a_context_for_the_worker_say_what_to_do(reader: Reader) -> None:

@@ -77,6 +77,8 @@ WRONG: list[tuple[Any, str]] = [
     ),
     (table(suspend="spec.*.paused"), "expected the path of one member, without *"),
     (table(managedBy="spec"), "managedBy: expected a path below spec"),
+    (table(podLabel="-x"), "podLabel: expected the name of a label"),
+    (table(podLabel="a/b/c"), "podLabel: expected the name of a label"),
     (table(strip=["spec"]), r"strip\[0\].path: expected a path below spec, found 'spec'"),
     (table(strip="spec.x"), "strip: expected a list"),
     (table(forward=["spec..x"]), "expected a path such as"),

@@ -4,6 +4,7 @@ import pytest
 
 from jobferry.core.marks import Marks
 from jobferry.workers import removal
+from jobferry.workers.cluster import Cluster
 from jobferry.workers.link import State
 
 NOW = datetime(2026, 1, 2, 12, tzinfo=UTC)
@@ -86,3 +87,11 @@ def test_a_copy_of_a_mirror_is_none() -> None:
     assert removal.is_mirror(mirror)
     assert not removal.is_mirror(copy)
     assert not removal.is_mirror({"metadata": {"name": "x", "namespace": "ns"}})
+
+
+def test_what_may_be_left_on_a_lost_cluster_is_told_for_every_kind_that_it_serves() -> None:
+    found = Cluster("uid", "v1.35.8", ("Job.batch/v1", "JobSet.jobset.x-k8s.io/v1alpha2"))
+
+    assert removal.farewell(found, 2, "a=b").endswith(
+        "kubectl delete jobs,jobsets.jobset.x-k8s.io -A -l a=b"
+    )

@@ -2,11 +2,14 @@
 
 from jobferry.clock import Seconds
 from jobferry.kinds import references
-from jobferry.kinds.adapter import Context, Path
+from jobferry.kinds.adapter import Context, Path, Selection
 from jobferry.kinds.job.adapter import JobKind
 from jobferry.kinds.references import Reference
 from jobferry.objects import Obj
 from jobferry.objects.resource import Resource
+
+JOB_NAME = "batch.kubernetes.io/job-name"
+"""The label of pods that names their Job."""
 
 
 class DelegatedJob(JobKind):
@@ -30,6 +33,10 @@ class DelegatedJob(JobKind):
     def ttl(self, hub: Obj) -> Seconds | None:
         """Leave it to the hub's own controller to delete Jobs that have ended: it does not ask who runs them."""
         return None
+
+    def own_pods(self, mirror: Obj) -> tuple[Selection, ...]:
+        """Tell which pods belong to a Job, by the label that its controller gives them."""
+        return (Selection(labels=f"{JOB_NAME}={mirror['metadata']['name']}"),)
 
     def references(self, hub: Obj) -> list[Reference]:
         """Name what a worker must have so that the pods of a Job can run there."""
