@@ -173,7 +173,7 @@ class World:
         """Change a mirror as its worker would; a Job controller notes first that it is suspended."""
         assert isinstance(step, EditMirror), step
         edited = merge_patch.apply(self.mirrors[step.worker], step.patch)
-        if edited["spec"].get("suspend"):
+        if (edited.get("spec") or {}).get("suspend"):
             stopped = {"active": active, "conditions": [condition("Suspended")]}
             edited = {**edited, "status": {**edited["status"], **stopped}}
         self.mirrors[step.worker] = edited
