@@ -88,6 +88,7 @@ class World:
     policy: dict[str, Any] = field(default_factory=dict)
     is_live: bool = True
     seen: set[str] = field(default_factory=lambda: {"east", "west"})
+    lost_kinds: dict[str, bool] = field(default_factory=dict)
     buried: str = ""
     unclaimed: str = ""
     bounds: Bounds = NO_BOUNDS
@@ -120,6 +121,7 @@ class World:
             dispatcher="jobferry.io/dispatcher",
             now=NOW,
             seen=self.seen,
+            lost_kinds=self.lost_kinds,
             refusals=self.refusals,
             buried=self.buried,
             unclaimed=self.unclaimed,

@@ -14,7 +14,7 @@ NAME_LABEL = "jobset.sigs.k8s.io/jobset-name"
 UID_LABEL = "jobset.sigs.k8s.io/jobset-uid"
 """On all pods of a JobSet: they may outlive the Job that they were made for."""
 
-STOPS = (0, 4, 12)
+STOPS = (0, 6)
 """How long the pods of a JobSet take to stop; the next one has the next of these."""
 
 _ANYTHING: Obj = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
