@@ -83,6 +83,21 @@ def moved_while_it_runs() -> Iterator[None]:
 
 
 @bug(
+    "A JobSet that says it has stopped is placed elsewhere while pods of it still end.",
+    drain=60,
+    create_set=20,
+)
+def quiet_is_stopped() -> Iterator[None]:
+    def stillness(self: CustomKind, mirror: Any) -> Stillness:
+        found = keep_stillness(self, mirror)
+        return Stillness.STOPPED if found is Stillness.QUIET else found
+
+    keep_stillness = CustomKind.stillness
+    with swapped(CustomKind, "stillness", stillness):
+        yield
+
+
+@bug(
     "What a JobSet shows of its last attempt is taken for what the next one did.",
     drain=60,
     suspend_set=2,

@@ -11,16 +11,15 @@ import pytest
 
 from jobferry.core.placement_object import RESOURCE as PLACEMENTS
 from jobferry.kinds.adapter import Adapter
-from jobferry.kinds.custom import CustomKind
-from jobferry.kinds.table import Row
 from jobferry.objects import Obj
 from tests.needs import SOAK
 from tests.system.fleet import IS_REAL
 from tests.system.jobs import NORTH_FIRST, SOON
 from tests.system.kinds import Trial, known, rights, trial
 from tests.system.lab import Lab
+from tests.system.operator_programs import CONFIG_MAPS
 from tests.system.world import named, until_none, until_one
-from tests.workloads.examples import ADAPTERS, CUSTOM, DECLARED
+from tests.workloads.examples import ADAPTERS, CUSTOM, DECLARED, row, suspension
 from tests.workloads.lives import ENDS, LIVES, condition
 
 pytestmark = [pytest.mark.fleet, pytest.mark.timeout(120)]
@@ -51,20 +50,6 @@ def settings(kind: str) -> dict[str, Any]:
     return {"kinds": (kind,), "custom_kinds": tuple(DECLARED), "claim_multikueue": True}
 
 
-def row(kind: Adapter) -> Row:
-    """Return the row of a kind that is one."""
-    assert isinstance(kind, CustomKind)
-    return kind.row
-
-
-async def suspend(found: Trial, value: bool) -> None:
-    """Suspend or resume a workload, as its user does."""
-    patch: Any = value
-    for step in reversed(row(found.adapter).suspend or ()):
-        patch = {step: patch}
-    await found.edit(patch)
-
-
 def stopped(kind: Adapter) -> Obj:
     """Return the status of a mirror that has stopped."""
     said = row(kind).suspended
@@ -90,15 +75,15 @@ async def test_a_workload_of_any_kind_runs_moves_and_ends(lab: Lab, name: str) -
         assert kind.managed_by(await found.on("north")) in ("", kind.own_controller)
         await play(found, "north", running)
         if row(kind).suspend:
-            await suspend(found, True)
+            await found.edit(suspension(kind, True))
             await found.on("north", kind.is_suspended)
             await play(found, "north", stopped(kind))
-            await suspend(found, False)
+            await found.edit(suspension(kind, False))
             await found.on("north", lambda obj: not kind.is_suspended(obj))
             await play(found, "north", running)
 
         await lab.edit_worker("north", drain="MoveAway")
-        if row(kind).suspend:
+        if kind.stop(found.obj):
             await found.on("north", kind.is_suspended)
             await play(found, "north", stopped(kind))
         assert await found.where(attempt=2) == "south"
@@ -123,7 +108,7 @@ async def test_one_that_cannot_be_stopped_is_deleted_and_waited_for(lab: Lab) ->
 
             await lab.edit_worker("north", drain="MoveAway")
 
-            await found.on("north", lambda obj: "deletionTimestamp" in obj["metadata"])
+            await found.on("north", is_going)
             record = await found.record()
             assert record["spec"]["attempt"] == 1
             assert record["spec"]["shards"][0]["leaving"] == "Drained"
@@ -137,6 +122,48 @@ async def test_one_that_cannot_be_stopped_is_deleted_and_waited_for(lab: Lab) ->
             assert "leaving" not in record["spec"]["shards"][0]
             await found.on(await found.where(attempt=2))
             await found.until(found.ended(None))
+
+
+async def test_it_runs_nowhere_else_before_all_that_its_operator_made_is_gone(lab: Lab) -> None:
+    kind, north, namespace = ADAPTERS[JOB_SET], lab.world.workers["north"], lab.world.namespace
+    async with served(lab, JOB_SET) as found, lab.dispatcher(**settings(JOB_SET)):
+        await found.submit()
+        part = made_by(await found.on("north"), finalizers=[HOLD])
+        name = (await north.create(CONFIG_MAPS, part))["metadata"]["name"]
+        await play(found, "north", LIVES[JOB_SET][1])
+        await lab.edit_worker("north", drain="MoveAway")
+        await found.on("north", kind.is_suspended)
+
+        await play(found, "north", stopped(kind))
+
+        await found.on("north", is_going)
+        await until_one(north, named(CONFIG_MAPS, name, namespace), is_going)
+        assert "what it made" in await lab.world.event(found.name, "MirrorGoing")
+        assert (await found.record())["spec"]["attempt"] == 1
+        free = {"metadata": {"finalizers": None}}
+        await north.patch(CONFIG_MAPS, name, free, namespace=namespace)
+
+        assert await found.where(attempt=2) == "south"
+
+
+def made_by(owner: Obj, **metadata: Any) -> Obj:
+    """Return something that an operator made of a workload, as operators do."""
+    meta = owner["metadata"]
+    reference = {
+        "apiVersion": owner["apiVersion"],
+        "kind": owner["kind"],
+        "name": meta["name"],
+        "uid": meta["uid"],
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+    named_after = {"name": f"{meta['name']}-part", "namespace": meta["namespace"]}
+    return {"metadata": {**named_after, "ownerReferences": [reference], **metadata}}
+
+
+def is_going(obj: Obj) -> bool:
+    """Hold if an object was deleted and is not gone yet."""
+    return "deletionTimestamp" in obj["metadata"]
 
 
 async def hold(found: Trial, finalizer: str | None) -> None:

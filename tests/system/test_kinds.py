@@ -114,7 +114,7 @@ async def test_a_workload_is_suspended_and_resumed(stage: Lab, kind: str) -> Non
     await found.edit({"spec": {member: True}})
     await found.on(worker, lambda obj: obj["spec"].get(member) is True)
     await found.play(worker, STOPPED[kind])
-    await found.until(lambda obj: found.adapter.stillness(obj).value == "stopped")
+    await found.until(lambda obj: found.adapter.stillness(obj).value == "quiet")
 
     await found.edit({"spec": {member: False}})
     await found.on(worker, lambda obj: not obj["spec"].get(member))

@@ -7,6 +7,7 @@ import pytest
 
 from jobferry.kube.resources import PODS
 from jobferry.objects import Obj
+from jobferry.testing.pods import EXIT_CODE, RUN_SECONDS, STOP_SECONDS
 from tests.system.jobs import FOREVER, Holds, condition, holds
 from tests.system.kinds import JOB_SET, Trial, rights_to_delete
 from tests.system.lab import Lab
@@ -35,9 +36,11 @@ async def of(lab: Lab) -> AsyncIterator[Submit]:
         yield of
 
 
-def job_set(*, seconds: float = 0.0, exit_code: int = 0, **spec: Any) -> Obj:
+def job_set(
+    *, seconds: float = 0.0, exit_code: int = 0, stops: float = 0.0, **spec: Any
+) -> Obj:
     """Return a JobSet of two Jobs, with what the webhook of its operator would fill in."""
-    said = {"jobferry.io/run-seconds": str(seconds), "jobferry.io/exit-code": str(exit_code)}
+    said = {RUN_SECONDS: str(seconds), EXIT_CODE: str(exit_code), STOP_SECONDS: str(stops)}
     container = {"name": "main", "image": "none", "resources": {"requests": {"cpu": "1"}}}
     template = {
         "metadata": {"annotations": said},
@@ -138,6 +141,24 @@ async def test_it_leaves_a_drained_worker(lab: Lab, of: Submit) -> None:
     await found.gone_from("north")
     await emptied(lab, "north")
     await found.until(runs)
+
+
+async def test_it_runs_nowhere_else_before_all_of_its_pods_have_ended(
+    lab: Lab, of: Submit
+) -> None:
+    """The operator says that it is suspended as soon as it has told its Jobs."""
+    found = of(job_set(seconds=FOREVER, stops=6.0))
+    await found.submit()
+    await found.until(runs)
+
+    await lab.edit_worker("north", drain="MoveAway")
+    await found.until(suspended)
+    assert len(await made(lab.world.workers["north"], lab, PODS)) == 2
+
+    assert await found.where(attempt=2) == "south"
+    assert not await made(lab.world.workers["north"], lab, PODS)
+    assert not await made(lab.world.workers["north"], lab)
+    await found.on("south", runs)
 
 
 async def test_it_goes_when_its_time_is_over(lab: Lab, of: Submit) -> None:

@@ -7,7 +7,6 @@ import pytest
 
 from jobferry.kinds import paths
 from jobferry.kube.resources import JOBS, PODS
-from jobferry.objects import Obj
 from jobferry.testing.pods import EXIT_CODE, RUN_SECONDS
 from tests.system.jobs import FOREVER
 from tests.system.kinds import Trial
@@ -15,7 +14,7 @@ from tests.system.lab import Lab
 from tests.system.operator_cases import CASES, Case
 from tests.system.operators import SERVICES, delegating, emptied, made, running
 from tests.system.processes import Processes
-from tests.workloads.examples import ADAPTERS
+from tests.workloads.examples import ADAPTERS, row, suspension
 
 pytestmark = [pytest.mark.kube, pytest.mark.soak, pytest.mark.timeout(90)]
 
@@ -90,15 +89,15 @@ async def test_it_fails(case: Case, of: Submit) -> None:
 
 async def test_it_is_suspended_and_resumed(lab: Lab, case: Case, of: Submit) -> None:
     found = await of(seconds=FOREVER)
-    if found.adapter.stop(found.obj) is None:
+    if row(found.adapter).suspend is None:
         pytest.skip("it cannot be suspended once it runs")
     await found.until(case.runs)
 
-    await suspend(found, True)
-    await found.until(lambda obj: found.adapter.stillness(obj).name == "STOPPED")
+    await found.edit(suspension(found.adapter, True))
+    await found.until(lambda obj: found.adapter.stillness(obj).name == "QUIET")
     await emptied(lab, "north", PODS)
 
-    await suspend(found, False)
+    await found.edit(suspension(found.adapter, False))
     await found.until(case.runs)
 
 
@@ -130,18 +129,3 @@ async def test_the_operator_on_the_hub_runs_what_is_not_delegated(
 
     for worker in lab.world.workers.values():
         assert not await made(worker, lab, found.adapter.resource)
-
-
-async def suspend(found: Trial, value: bool) -> None:
-    """Suspend or resume a workload, as its user does."""
-    patch = found.adapter.stop(found.obj)
-    assert patch is not None
-    await found.edit(patch if value else resumed(patch))
-
-
-def resumed(patch: Obj) -> Obj:
-    """Return the patch that undoes a suspension."""
-    return {
-        key: resumed(value) if isinstance(value, dict) else False
-        for key, value in patch.items()
-    }

@@ -12,6 +12,8 @@ import yaml
 from jobferry.core.marks import Marks
 from jobferry.kinds import declared, registry
 from jobferry.kinds.adapter import MULTIKUEUE, Adapter, Context
+from jobferry.kinds.custom import CustomKind
+from jobferry.kinds.table import Row
 from jobferry.objects import Obj, merge_patch
 
 PAGE = Path(__file__).parents[2] / "docs" / "kinds.md"
@@ -107,6 +109,21 @@ def mirror_of(hub: Obj, status: Obj | None = None, **metadata: Any) -> Obj:
     }
     found = {**copy.deepcopy(mirror), "metadata": {**mirror["metadata"], **made}}
     return found if status is None else {**found, "status": status}
+
+
+def row(kind: Adapter) -> Row:
+    """Return the row of a kind that is one."""
+    assert isinstance(kind, CustomKind)
+    return kind.row
+
+
+def suspension(kind: Adapter, value: bool) -> Obj:
+    """Return the merge patch by which a user suspends a workload, or resumes it."""
+    patch: Any = value
+    for step in reversed(row(kind).suspend or ()):
+        patch = {step: patch}
+    found: Obj = patch
+    return found
 
 
 def shown(hub: Obj, patch: Obj) -> Obj:

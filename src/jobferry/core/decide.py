@@ -20,6 +20,7 @@ from jobferry.core.steps import (
     DeleteMirror,
     Notice,
     ReadHub,
+    ReadKind,
     ReadMirror,
     Rest,
     Step,
@@ -30,7 +31,7 @@ from jobferry.objects import Obj
 from jobferry.objects.times import timestamp
 
 ASK_EVERY: Seconds = 600.0
-"""How often it is looked whether a workload that nobody follows is still there: nothing tells when it goes."""
+"""How often it is looked whether something that nobody follows is still there: nothing tells when it goes."""
 
 
 def decide(view: View, kind: Kind) -> Step:
@@ -201,11 +202,25 @@ def _placed(view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj | N
         why = f"Namespace {view.namespace} is not watched on worker {shard.worker}: how it fares there is not known"
         return Rest(why, notices=(Notice("NamespaceNotWatched", why),))
     if unserved := verdicts.unserved(worker, kind):
-        why = f"Worker {shard.worker} {unserved}; how it fares there is not known"
-        return Rest(why, notices=(Notice("KindNotServed", why),))
+        return _unserved(view, kind, hub, placed, f"{worker.name} {unserved}")
     if mirror is None:
         return _no_mirror(view, kind, hub, placed)
     return follow(view, kind, hub, placed, mirror)
+
+
+def _unserved(view: View, kind: Kind, hub: Obj, placed: Placement, why: str) -> Step:
+    """Move on, if the mirror went with its kind; else it may run there: unsaid is not no."""
+    name = placed.shards[0].worker
+    is_seen = kind.name not in view.workers[name].hidden
+    if is_seen and name not in view.lost_kinds:
+        return ReadKind(view.marks(name, hub["metadata"]["uid"], placed.attempt))
+    if is_seen and view.lost_kinds[name]:
+        gone = _go_on(view, kind, hub, placed)
+        return gone or move(
+            view, kind, hub, placed, None, why=f"worker {why} any more", is_nowhere=True
+        )
+    said = f"Worker {why}; how it fares there is not known"
+    return Rest(said, ASK_EVERY, (Notice("KindNotServed", said),))
 
 
 def _current(view: View, hub: Obj, placed: Placement) -> Obj | None:

@@ -70,6 +70,9 @@ class Stillness(enum.Enum):
     RESUMES = "resumes"
     """It was not told to stop, but what its status says is still of the time when it was stopped."""
 
+    QUIET = "quiet"
+    """Its status says that it has stopped, but not that all of its pods have ended."""
+
     STOPPED = "stopped"
     """Nothing of it runs, and its status counts all that did."""
 

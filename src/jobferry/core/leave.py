@@ -1,8 +1,9 @@
 """How a mirror leaves its worker so that the workload can run elsewhere, and two attempts never overlap.
 
-Most kinds can be stopped: the mirror is, says what it earned, and could go on if it need not leave after all. Of the others the
-mirror is deleted, once it is noted on the hub that it was us: whoever finds it gone, then or after a restart, knows
-that it is to run elsewhere. Either way its next place is certain before anything is stopped.
+Most kinds can be stopped: the mirror is, and could go on if it need not leave after all. If it says what it earned, and that none of
+its pods is left, that is all. Else, and if its kind cannot be stopped, the mirror is deleted, once it is noted on the hub that it
+was us: whoever finds it gone, then or after a restart, knows that it is to run elsewhere. What is deleted so goes after all that it
+made. Either way its next place is certain before anything is stopped.
 """
 
 from dataclasses import replace
@@ -116,7 +117,8 @@ def _vacate(
 ) -> Step:
     """Stop a mirror that is to run elsewhere, and place it there once none of its pods runs any more.
 
-    By then the hub shows all that it earned, so that two attempts never overlap.
+    By then the hub shows all that it earned, so that two attempts never overlap. If it does not tell whether pods
+    are left, it is deleted and waited for.
     """
     shard = placed.shards[0]
     worker, stillness = shard.worker, kind.stillness(mirror)
@@ -128,6 +130,8 @@ def _vacate(
     if not is_stopped:
         note = {"metadata": {"annotations": {VACATING: why}}}
         return EditMirror(worker, mirror, {**note, **(kind.stop(mirror) or {})})
+    if stillness is Stillness.QUIET:
+        return _remove(view, kind, hub, placed, mirror, why)
     if stillness is not Stillness.STOPPED:
         return Rest(f"leaves {worker}: waits until its pods have ended", wants=wants)
     if left := _time_to_count(view, kind, worker, mirror):
@@ -137,7 +141,7 @@ def _vacate(
 
 
 def _remove(view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj, why: str) -> Step:
-    """Delete a mirror that cannot be stopped, once the hub says why: when it is gone, it is placed elsewhere."""
+    """Delete a mirror that is to leave, once the hub says why: when it is gone, it is placed elsewhere."""
     shard = placed.shards[0]
     if not view.is_live:
         return ReadHub()

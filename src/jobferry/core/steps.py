@@ -22,6 +22,13 @@ class ReadMirror:
     marks: Marks
 
 
+@dataclass(frozen=True, slots=True)
+class ReadKind:
+    """Ask the worker of a mirror that does not serve its kind whether it has lost that, and the mirror with it."""
+
+    marks: Marks
+
+
 class Into(enum.Enum):
     """Where on the hub something is recorded."""
 
@@ -134,6 +141,7 @@ class Rest:
 Step = (
     ReadHub
     | ReadMirror
+    | ReadKind
     | Record
     | Store
     | WriteStatus

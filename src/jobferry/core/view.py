@@ -166,6 +166,9 @@ class View:
     seen: Set[str] = frozenset()
     """Workers whose mirror was read from their API servers in this very pass."""
 
+    lost_kinds: Mapping[str, bool] = field(default_factory=dict)
+    """By worker that was asked in this very pass: whether it has certainly nothing of the kind any more."""
+
     refusals: Mapping[str, str] = field(default_factory=dict)
     """Workers that would not have this workload, and why."""
 

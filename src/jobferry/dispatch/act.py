@@ -9,7 +9,7 @@ import orjson
 from jobferry import log
 from jobferry.core import marks, records
 from jobferry.core.key import WorkloadKey
-from jobferry.core.marks import Standing
+from jobferry.core.marks import Marks, Standing
 from jobferry.core.placement_object import RESOURCE
 from jobferry.core.steps import (
     CreateMirror,
@@ -33,13 +33,14 @@ from jobferry.dispatch.workloads import Workloads
 from jobferry.kinds.adapter import Adapter
 from jobferry.kinds.references import Reference
 from jobferry.kube import calls, errors
+from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client
 from jobferry.kube.events import Tell
 from jobferry.kube.items import Key
-from jobferry.kube.resources import NAMESPACES
+from jobferry.kube.resources import CRDS, NAMESPACES
 from jobferry.objects import Obj
 from jobferry.runtime.inflight import Inflight
-from jobferry.workers.copies import Copy
+from jobferry.workers.copies import HIDING, Copy
 from jobferry.workers.link import Link
 from jobferry.workers.looking import Missing
 from jobferry.workers.registry import Workers
@@ -242,6 +243,28 @@ class Actor:
                 return None
         _absorb(kind, link, key.namespace, found)
         return found
+
+    async def has_lost(self, kind: Adapter, marks: Marks) -> bool:
+        """Tell whether a worker has certainly neither a kind nor its mirror: a CRD takes all that it defined with it.
+
+        What we may not ask, and what fails, tells nothing; nor does it if one of them is hidden.
+        """
+        link = self._link(marks.worker)
+        definition = f"metadata.name={kind.resource}"
+        scope = Scope(resource=CRDS, fields=definition, is_metadata=True)
+        async with link.inflight.slot(Priority.CREATE):
+            try:
+                if (await _client(link).list(scope)).items:
+                    return False
+            except HIDING:
+                return False
+            try:
+                await _client(link).get(kind.resource, marks.name, marks.namespace)
+            except errors.NotFound:
+                return True
+            except HIDING:
+                return False
+        return False
 
     async def _patch_hub(self, kind: Adapter, hub: Obj, patch: Obj, priority: Priority) -> None:
         """Write the status of a workload; raises `NotTaken` where that does not help to try again."""

@@ -16,6 +16,7 @@ from jobferry.core.steps import (
     Into,
     Notice,
     ReadHub,
+    ReadKind,
     ReadMirror,
     Record,
     Rest,
@@ -124,11 +125,8 @@ class Reconciler:
 
     async def _take(self, kind: Adapter, known: Known, view: View, step: Step) -> None:
         match step:
-            case ReadHub():
-                await self._read_hub(kind, known)
-            case ReadMirror():
-                await self._read_mirror(kind, step.marks)
-                known.seen.add(step.marks.worker)
+            case ReadHub() | ReadMirror() | ReadKind():
+                await self._read(kind, known, step)
             case Record():
                 await self._place(kind, known, view, step)
             case Store():
@@ -143,6 +141,18 @@ class Reconciler:
                 await self._edit(kind, step)
             case DeleteMirror():
                 await self._actor.delete(kind, step)
+
+    async def _read(
+        self, kind: Adapter, known: Known, step: ReadHub | ReadMirror | ReadKind
+    ) -> None:
+        match step:
+            case ReadHub():
+                await self._read_hub(kind, known)
+            case ReadMirror(marks):
+                await self._read_mirror(kind, marks)
+                known.seen.add(marks.worker)
+            case ReadKind(marks):
+                known.lost_kinds[marks.worker] = await self._actor.has_lost(kind, marks)
 
     async def _write_status(
         self, kind: Adapter, known: Known, hub: Obj, step: WriteStatus

@@ -36,6 +36,9 @@ class Known:
     seen: set[str] = field(default_factory=set)
     """Workers whose mirror was read live."""
 
+    lost_kinds: dict[str, bool] = field(default_factory=dict)
+    """By worker: whether it has certainly nothing of the kind any more, as it said."""
+
     looked: set[str] = field(default_factory=set)
     """Workers on which was looked for what it refers to."""
 
@@ -145,6 +148,7 @@ class Views:
             held=self.admitting.held(key),
             follows=self.admitting.follows(key),
             seen=known.seen,
+            lost_kinds=known.lost_kinds,
             refusals=self.memory.refusals(key),
             buried=self.memory.buried(key),
             untold=self.memory.untold(key),

@@ -311,10 +311,11 @@ class CustomKind:
             return Stillness.RUNS
         if not self.is_suspended(mirror):
             return Stillness.RESUMES
-        return Stillness.RUNS if statuses.is_any(mirror, self.row.busy) else Stillness.STOPPED
+        # Most operators say so once they have told its pods to end, which these may take their time for.
+        return Stillness.RUNS if statuses.is_any(mirror, self.row.busy) else Stillness.QUIET
 
     def stopped_at(self, mirror: Obj) -> datetime | None:
-        """Return nothing: operators say that a mirror stopped once all of it has."""
+        """Return nothing: what counts is that a mirror is gone, not when it said that it stopped."""
         return None
 
     def resume(self, hub: Obj, mirror: Obj, base: Earned, now: datetime) -> Obj:

@@ -90,8 +90,11 @@ class RayJob(CustomKind):
         return CustomKind.refusal(self, hub)
 
     def stop(self, mirror: Obj) -> Obj | None:
-        """Return the merge patch by which a mirror stops; None: KubeRay would find it invalid."""
-        return CustomKind.stop(self, mirror) if _can_stop(mirror) else None
+        """Return nothing: KubeRay deletes its cluster to suspend it, and does not wait for the pods of that.
+
+        What is deleted with all that it made does.
+        """
+        return None
 
     def draft(self, hub: Obj) -> Obj:
         """Return what a worker is to run: never suspended where KubeRay would find that invalid."""

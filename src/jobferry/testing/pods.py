@@ -18,6 +18,9 @@ RUN_SECONDS = "jobferry.io/run-seconds"
 EXIT_CODE = "jobferry.io/exit-code"
 """The annotation that says what its containers end with."""
 
+STOP_SECONDS = "jobferry.io/stop-seconds"
+"""The annotation that says how long its containers take to end when they are asked to."""
+
 STOPPED = 143
 """What a container ends with that heeds SIGTERM."""
 
@@ -28,6 +31,8 @@ class Run:
 
     seconds: Seconds = 0.0
     exit_code: int = 0
+    stop_seconds: Seconds = 0.0
+    """How long it takes to end when it is asked to."""
 
 
 Play = Callable[[Obj], Run]
@@ -38,7 +43,8 @@ def by_annotations(pod: Obj) -> Run:
     """Let a pod say itself what it does; one that does not say ends well at once."""
     said = pod["metadata"].get("annotations") or {}
     try:
-        return Run(float(said.get(RUN_SECONDS, 0)), int(said.get(EXIT_CODE, 0)))
+        seconds, stops = (float(said.get(each, 0)) for each in (RUN_SECONDS, STOP_SECONDS))
+        return Run(seconds, int(said.get(EXIT_CODE, 0)), stops)
     except ValueError as error:
         raise BadInput(f"pod {pod['metadata']['name']} cannot be run: {error}") from error
 
@@ -128,7 +134,7 @@ def next_step(pod: Pod, run: Run, began: datetime, now: datetime) -> Step | None
     if not pod.needs_a_kubelet:
         return None
     if pod.is_deleted:
-        return Remove() if pod.is_finished else Report(ended(pod, STOPPED, began, now))
+        return _stop(pod, run, began, now)
     if not pod.spec.node_name:
         return Bind()
     if (now - began).total_seconds() >= run.seconds:
@@ -136,6 +142,17 @@ def next_step(pod: Pod, run: Run, began: datetime, now: datetime) -> Step | None
     if pod.status.phase == "Pending":
         return Report(running(pod, began))
     return Wait(run.seconds - (now - began).total_seconds())
+
+
+def _stop(pod: Pod, run: Run, began: datetime, now: datetime) -> Step:
+    """Decide what is due for a pod that was deleted; it has `stop_seconds`, and no more than its grace."""
+    if pod.is_finished:
+        return Remove()
+    grace = pod.metadata.deletion_grace_period_seconds or 0
+    killed = datetime.fromisoformat(pod.metadata.deletion_timestamp or timestamp(now))
+    left = (killed - now).total_seconds() - grace + min(run.stop_seconds, grace)
+    runs = pod.status.phase == "Running" and run.stop_seconds and left > 0
+    return Wait(left) if runs else Report(ended(pod, STOPPED, began, now))
 
 
 def running(pod: Pod, began: datetime) -> Obj:

@@ -7,12 +7,14 @@ import pytest
 
 from jobferry import core
 from jobferry.core import placement_object, records
+from jobferry.core.decide import ASK_EVERY
 from jobferry.core.placement import Placement, Shard
 from jobferry.core.steps import (
     CreateMirror,
     EditMirror,
     Into,
     Notice,
+    ReadKind,
     Record,
     Rest,
     WriteStatus,
@@ -163,14 +165,50 @@ class TestWorkersThatLackAKind:
     def test_what_runs_where_its_kind_is_not_seen_any_more_is_neither_made_nor_moved(
         self,
     ) -> None:
-        world = running()
-        world.mirrors.clear()
+        for world in unserved(lost=False), unserved(hidden={TOY.name: "we have no rights"}):
+            step = world.next()
+
+            assert isinstance(step, Rest)
+            assert step.after == ASK_EVERY
+            assert [notice.reason for notice in step.notices] == ["KindNotServed"]
+
+    def test_that_it_has_gone_with_its_kind_is_asked_of_its_worker(self) -> None:
+        step = unserved().next()
+
+        assert isinstance(step, ReadKind)
+        assert step.marks.worker == "east"
+
+    def test_what_has_gone_with_its_kind_is_placed_elsewhere(self) -> None:
+        assert recorded(unserved(lost=True)) == ("west", 2)
+
+    def test_or_fails_if_what_was_deleted_on_its_worker_does(self) -> None:
+        world = unserved(lost=True)
+        world.policy = {"fails_deleted": True}
+
+        step = world.next()
+
+        assert isinstance(step, WriteStatus)
+        assert step.end == "Broken"
+
+    def test_what_never_ran_there_is_placed_elsewhere_whatever_the_queue_says(self) -> None:
+        world = toys(policy={"fails_deleted": True}, lost_kinds={"east": True})
+        world.place()
         world.workers = [up("east", kinds=frozenset()), up("west")]
 
         step = world.next()
 
-        assert isinstance(step, Rest)
-        assert [notice.reason for notice in step.notices] == ["KindNotServed"]
+        assert isinstance(step, Record)
+        assert step.placement.shards[0].worker == "west"
+        assert step.why == "worker east does not serve Toy.toys.example.com any more"
+
+
+def unserved(*, lost: bool | None = None, hidden: dict[str, str] | None = None) -> World:
+    """A toy that ran on a worker which does not serve toys; `lost` is what it said when it was asked."""
+    world = running()
+    world.mirrors.clear()
+    world.workers = [up("east", kinds=frozenset(), hidden=hidden or {}), up("west")]
+    world.lost_kinds = {} if lost is None else {"east": lost}
+    return world
 
 
 # -- that nothing of a kind is in the core --------------------------------------------------------------

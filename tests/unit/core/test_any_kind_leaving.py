@@ -1,9 +1,13 @@
-"""Workloads that cannot be stopped leave their worker by deletion of their mirrors: here toys."""
+"""Workloads that cannot be stopped, or not for certain, leave their worker by deletion of their mirrors: here toys."""
+
+from datetime import datetime
 
 from jobferry.core.decide import decide
+from jobferry.core.kind import Earned, Stillness
 from jobferry.core.placement import Placement, Shard
 from jobferry.core.steps import (
     DeleteMirror,
+    EditMirror,
     ReadHub,
     ReadMirror,
     Record,
@@ -11,9 +15,27 @@ from jobferry.core.steps import (
     Store,
     WriteStatus,
 )
+from jobferry.objects import Obj
 from tests.unit.core.toy_worlds import DRAINED, running, toys
-from tests.unit.core.toys import TOY
-from tests.unit.core.worlds import recorded, up
+from tests.unit.core.toys import TOY, ToyKind
+from tests.unit.core.worlds import World, recorded, up
+
+
+class PausedKind(ToyKind):
+    """Toys that can be paused, and say that they are while something of them may still move."""
+
+    def stop(self, mirror: Obj) -> Obj | None:
+        return {"plan": {"pause": True}}
+
+    def stillness(self, mirror: Obj) -> Stillness:
+        is_paused = mirror["status"].get("phase") == "Paused"
+        return Stillness.QUIET if is_paused else Stillness.RUNS
+
+    def resume(self, hub: Obj, mirror: Obj, base: Earned, now: datetime) -> Obj:
+        return {"plan": {"pause": None}}
+
+
+PAUSED = PausedKind()
 
 
 def test_it_is_noted_and_deleted_and_placed_elsewhere_once_it_is_gone() -> None:
@@ -174,3 +196,67 @@ def test_one_that_others_deleted_is_not_taken_for_one_that_leaves() -> None:
 
     assert isinstance(step, WriteStatus)
     assert step.end == "Broken"
+
+
+def rests(world: World) -> str:
+    """Say what a workload waits for, once there is nothing to do about it."""
+    step = world.settle()
+    assert isinstance(step, Rest)
+    return step.why
+
+
+def paused() -> World:
+    """A toy that was stopped to leave, and says that it has."""
+    world = running(workers=DRAINED, kind=PAUSED)
+    stop = world.next()
+    assert isinstance(stop, EditMirror)
+    world.edit(stop)
+    assert rests(world) == "leaves east: waits until its pods have ended"
+    world.mirrors["east"]["status"] = {"phase": "Paused", "turns": 2}
+    told = world.next()
+    assert isinstance(told, WriteStatus)
+    world.write(told.patch)
+    return world
+
+
+def test_one_that_may_still_move_though_it_says_that_it_stopped_is_deleted_and_waited_for() -> (
+    None
+):
+    world = paused()
+    note = world.next()
+    assert isinstance(note, Store)
+    world.keep(note)
+
+    delete = world.next()
+
+    assert isinstance(delete, DeleteMirror)
+    assert delete.waits
+    assert delete.only_as_seen
+    world.let_go()
+    assert rests(world) == "leaves east: waits until it is gone"
+    del world.mirrors["east"]
+    assert recorded(world)[1] == 2
+
+
+def test_until_then_a_drain_that_is_called_off_lets_it_go_on() -> None:
+    world = paused()
+    note = world.next()
+    assert isinstance(note, Store)
+    world.keep(note)
+    world.workers = [up("east"), up("west")]
+
+    stays = world.next()
+    assert isinstance(stays, Store)
+    world.keep(stays)
+    resume = world.next()
+
+    assert isinstance(resume, EditMirror)
+    assert resume.patch["plan"] == {"pause": None}
+
+
+def test_one_that_others_deleted_is_waited_for_as_well() -> None:
+    world = running(kind=PAUSED)
+    world.mirrors["east"]["status"] = {"phase": "Paused", "turns": 2}
+    world.let_go()
+
+    assert rests(world) == "was deleted on east: waits until it is gone"

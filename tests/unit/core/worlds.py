@@ -88,6 +88,7 @@ class World:
     policy: dict[str, Any] = field(default_factory=dict)
     is_live: bool = True
     seen: set[str] = field(default_factory=lambda: {"east", "west"})
+    lost_kinds: dict[str, bool] = field(default_factory=dict)
     buried: str = ""
     unclaimed: str = ""
     bounds: Bounds = NO_BOUNDS
@@ -120,6 +121,7 @@ class World:
             dispatcher="jobferry.io/dispatcher",
             now=NOW,
             seen=self.seen,
+            lost_kinds=self.lost_kinds,
             refusals=self.refusals,
             buried=self.buried,
             unclaimed=self.unclaimed,
@@ -173,7 +175,7 @@ class World:
         """Change a mirror as its worker would; a Job controller notes first that it is suspended."""
         assert isinstance(step, EditMirror), step
         edited = merge_patch.apply(self.mirrors[step.worker], step.patch)
-        if edited["spec"].get("suspend"):
+        if (edited.get("spec") or {}).get("suspend"):
             stopped = {"active": active, "conditions": [condition("Suspended")]}
             edited = {**edited, "status": {**edited["status"], **stopped}}
         self.mirrors[step.worker] = edited

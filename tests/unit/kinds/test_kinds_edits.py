@@ -296,7 +296,6 @@ def test_a_ray_job_that_kuberay_cannot_suspend_is_not_suspended() -> None:
     assert found.refusals == (
         "/spec/suspend: KubeRay suspends only what has shutdownAfterJobFinishes and no clusterSelector",
     )
-    assert ADAPTERS[RAY_JOB].stop(mirror) is None
 
 
 def test_a_run_that_is_resumed_changes_nothing_on_its_mirror() -> None:

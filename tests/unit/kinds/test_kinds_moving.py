@@ -10,6 +10,7 @@ from tests.workloads.examples import ADAPTERS, NAMES, NOW, example, mirror_of
 from tests.workloads.lives import LIVES, condition
 
 STOPPABLE = [name for name in NAMES if ADAPTERS[name].stop(example(name))]
+RAY_JOB = "RayJob.ray.io"
 
 SUSPENDED: dict[str, Obj] = {
     "AppWrapper.workload.codeflare.dev": {"phase": "Suspended"},
@@ -36,8 +37,9 @@ def test_these_leave_by_deletion() -> None:
         "Pod",
         "PipelineRun.tekton.dev",
         "TaskRun.tekton.dev",
+        RAY_JOB,
     }
-    for name in set(NAMES) - set(STOPPABLE):
+    for name in set(NAMES) - {*STOPPABLE, RAY_JOB}:
         mirror = mirror_of(
             example(name), LIVES[name][1], deletionTimestamp="2026-11-17T11:50:00Z"
         )
@@ -55,7 +57,7 @@ def test_one_that_is_told_to_stop_runs_until_it_says_that_it_has_stopped(name: s
     )
 
     assert adapter.stillness(stopped(name, running)) is Stillness.RUNS
-    assert adapter.stillness(stopped(name, stopped_status(name))) is Stillness.STOPPED
+    assert adapter.stillness(stopped(name, stopped_status(name))) is Stillness.QUIET
     assert (
         adapter.stillness(mirror_of(example(name), stopped_status(name))) is Stillness.RESUMES
     )
@@ -104,7 +106,7 @@ def test_pods_that_have_succeeded_keep_nothing_from_leaving_its_worker(
     status = {member: [{"name": "a", "active": 0, "ready": 1, "suspended": 1}]}
     mirror = stopped(name, {**stopped_status(name), **status})
 
-    assert ADAPTERS[name].stillness(mirror) is Stillness.STOPPED
+    assert ADAPTERS[name].stillness(mirror) is Stillness.QUIET
 
 
 # What ran

@@ -4,8 +4,16 @@ from typing import Any
 
 import pytest
 
-from jobferry.objects import Obj, conditions
-from tests.workloads.examples import ADAPTERS, NAMES, NOW, example, mirror_of, shown
+from jobferry.objects import Obj, conditions, merge_patch
+from tests.workloads.examples import (
+    ADAPTERS,
+    NAMES,
+    NOW,
+    example,
+    mirror_of,
+    shown,
+    suspension,
+)
 from tests.workloads.lives import ENDS, LIVES, condition
 
 JOB_SET = "JobSet.jobset.x-k8s.io"
@@ -289,20 +297,8 @@ SUSPENDABLE = [
 
 
 def suspended(name: str, value: bool = True) -> Obj:
-    hub = example(name)
-    stop = ADAPTERS[name].stop(hub)
-    assert stop is not None
-    return hub | {"spec": merge_patch_of(hub["spec"], stop["spec"], value)}
-
-
-def merge_patch_of(spec: Obj, stop: Obj, value: bool) -> Obj:
-    """Return a spec that is stopped, or told to go on."""
-    return spec | {
-        key: merge_patch_of(spec.get(key, {}), inner, value)
-        if isinstance(inner, dict)
-        else value
-        for key, inner in stop.items()
-    }
+    found: Obj = merge_patch.apply(example(name), suspension(ADAPTERS[name], value))
+    return found
 
 
 @pytest.mark.parametrize("name", SUSPENDABLE)

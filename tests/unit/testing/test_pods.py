@@ -106,14 +106,28 @@ def test_a_deleted_pod_is_stopped_first_and_then_removed() -> None:
     assert step(pod(phase="Failed", deleted=True), FOREVER) == Remove()
 
 
+def test_a_deleted_pod_may_take_its_time_but_not_more_than_its_grace() -> None:
+    deleted = pod(phase="Running", deleted=True)  # by now it is killed
+    asked = NOW - timedelta(seconds=30)
+
+    def left(stops: float, after: float) -> pods.Step | None:
+        now = asked + timedelta(seconds=after)
+        return pods.next_step(deleted, Run(float("inf"), stop_seconds=stops), asked, now)
+
+    assert left(4.0, after=1.0) == Wait(3.0)
+    assert isinstance(left(4.0, after=4.0), Report)
+    assert left(100.0, after=20.0) == Wait(10.0)
+    assert isinstance(left(100.0, after=30.0), Report)
+
+
 def test_a_removed_pod_that_others_still_hold_is_left_to_them() -> None:
     assert step(pod(phase="Failed", deleted=True, grace=0), FOREVER) is None
 
 
 def test_annotations_say_what_a_pod_does() -> None:
-    said = {pods.RUN_SECONDS: "1.5", pods.EXIT_CODE: "42"}
+    said = {pods.RUN_SECONDS: "1.5", pods.EXIT_CODE: "42", pods.STOP_SECONDS: "2"}
 
-    assert pods.by_annotations({"metadata": {"annotations": said}}) == Run(1.5, 42)
+    assert pods.by_annotations({"metadata": {"annotations": said}}) == Run(1.5, 42, 2.0)
     assert pods.by_annotations({"metadata": {}}) == Run(0.0, 0)
 
 

@@ -21,7 +21,10 @@ from jobferry.testing.simulation.world import World
 
 
 class WantedIsKept:
-    """We delete no mirror that is the one that counts, as long as its Job is there and has not ended."""
+    """We delete no mirror that is the one that counts, as long as its Job is there and has not ended.
+
+    Unless its record says that it is to leave its worker so.
+    """
 
     def __init__(self, world: World, complain: Complain) -> None:
         self._world = world
@@ -50,10 +53,9 @@ class WantedIsKept:
         if job is None or truth.finish(job) or job["metadata"].get("deletionTimestamp"):
             return False
         placed = truth.placed(self._world, job)
-        return placed is not None and (placed.attempt, placed.shards[0].worker) == (
-            known.attempt,
-            worker,
-        )
+        if placed is None or placed.shards[0].leaving:
+            return False
+        return (placed.attempt, placed.shards[0].worker) == (known.attempt, worker)
 
 
 class EarnedIsKept:
