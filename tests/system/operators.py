@@ -171,6 +171,18 @@ async def made(client: Client, lab: Lab, resource: Resource = JOBS) -> list[Obj]
     return (await client.list(Scope(resource=resource, namespace=lab.world.namespace))).items
 
 
+async def own_pods(found: Trial, worker: str) -> set[str]:
+    """Name the pods on a worker that belong to a mirror, as far as its kind knows."""
+    client, namespace = found.lab.world.workers[worker], found.lab.world.namespace
+    names = set()
+    for each in found.adapter.own_pods(await found.on(worker)):
+        scope = Scope(
+            resource=PODS, namespace=namespace, labels=each.labels, fields=each.fields
+        )
+        names |= {pod["metadata"]["name"] for pod in (await client.list(scope)).items}
+    return names
+
+
 async def emptied(lab: Lab, worker: str, *resources: Resource) -> None:
     """Wait until nothing is left of what operators made on a worker."""
     for resource in resources or (JOBS, PODS, SERVICES):

@@ -12,7 +12,7 @@ from tests.system.jobs import FOREVER, Holds, condition, holds
 from tests.system.kinds import JOB_SET, Trial, rights_to_delete
 from tests.system.lab import Lab
 from tests.system.operator_programs import JOB_SET as OPERATOR
-from tests.system.operators import delegating, emptied, made, running
+from tests.system.operators import delegating, emptied, made, own_pods, running
 from tests.system.processes import Processes
 from tests.system.world import until_none
 from tests.workloads.examples import ADAPTERS
@@ -89,6 +89,17 @@ async def test_it_succeeds_and_goes_with_all_that_was_made_of_it(lab: Lab, of: S
     await found.delete()
     await found.gone_from("north")
     await emptied(lab, "north")
+
+
+async def test_its_pods_are_known_by_their_labels(lab: Lab, of: Submit) -> None:
+    found = of(job_set(seconds=FOREVER))
+    await found.submit()
+    await found.until(runs)
+
+    every = await made(lab.world.workers["north"], lab, PODS)
+
+    assert len(every) == 2
+    assert await own_pods(found, "north") == {each["metadata"]["name"] for each in every}
 
 
 async def test_its_failure_policy_counts(of: Submit) -> None:

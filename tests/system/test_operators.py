@@ -12,7 +12,7 @@ from tests.system.jobs import FOREVER
 from tests.system.kinds import Trial
 from tests.system.lab import Lab
 from tests.system.operator_cases import CASES, Case
-from tests.system.operators import SERVICES, delegating, emptied, made, running
+from tests.system.operators import SERVICES, delegating, emptied, made, own_pods, running
 from tests.system.processes import Processes
 from tests.workloads.examples import ADAPTERS, row, suspension
 
@@ -75,6 +75,17 @@ async def test_it_succeeds_and_goes_with_all_that_was_made_of_it(
     await found.delete()
     await found.gone_from("north")
     await emptied(lab, "north")
+
+
+async def test_its_pods_are_known_by_their_labels(lab: Lab, case: Case, of: Submit) -> None:
+    found = await of(seconds=FOREVER)
+    await found.until(case.runs)
+
+    known = await own_pods(found, "north")
+    every = await made(lab.world.workers["north"], lab, PODS)
+
+    assert known == {each["metadata"]["name"] for each in every}
+    assert known
 
 
 async def test_it_fails(case: Case, of: Submit) -> None:
