@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from jobferry.core import decide, marks, placement, placement_object
+from jobferry.core import decide, marks, placement
 from jobferry.core.steps import Step
 from jobferry.core.view import View
 from jobferry.dispatch import act, views, workloads
@@ -203,9 +203,9 @@ def unclaimed_is_gone() -> Iterator[None]:
         yield
 
 
-@bug("The Placement of a JobSet belongs to nobody, and stays when that goes.", delete_set=20)
-def record_without_owner() -> Iterator[None]:
-    with swapped(placement_object, "_owners", lambda *_: []):
+@bug("The Placement of a JobSet that was deleted alone stays.", delete_set=20)
+def record_left_behind() -> Iterator[None]:
+    with swapped(decide, "_left_behind", lambda _: None):
         yield
 
 

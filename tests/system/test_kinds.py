@@ -1,12 +1,13 @@
 """Workloads of other kinds than Jobs travel as Jobs do."""
 
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
 import pytest
 
 from jobferry.core.placement_object import RESOURCE as PLACEMENTS
+from jobferry.kube import errors
 from jobferry.kube.calls import Scope
 from jobferry.objects import Obj
 from tests.system.fleet import DISPATCHER
@@ -233,7 +234,23 @@ async def test_a_forged_placement_changes_nothing(stage: Lab) -> None:
         assert record["spec"]["attempt"] == 1
         await found.on(str(record["spec"]["shards"][0]["worker"]))
     finally:
-        await world.hub.delete(PLACEMENTS, uid, "default")
+        with suppress(errors.NotFound):  # it is of nothing that is there
+            await world.hub.delete(PLACEMENTS, uid, "default")
+
+
+async def test_a_placement_goes_with_its_workload_though_that_is_to_leave_all_behind(
+    stage: Lab,
+) -> None:
+    world, found = stage.world, trial(stage, JOB_SET)
+    uid = (await found.submit())["metadata"]["uid"]
+    worker = await found.where()
+    await found.on(worker)
+
+    resource = found.adapter.resource
+    await world.hub.delete(resource, found.name, world.namespace, propagation="Orphan")
+
+    await until_none(world.hub, named(PLACEMENTS, uid, world.namespace))
+    await found.gone_from(worker)
 
 
 async def test_a_placement_says_no_more_than_that_a_user_may_see_it(stage: Lab) -> None:

@@ -13,7 +13,6 @@ QUICK = (
     "status-copied",
     "stale-mirrors-stay",
     "deposed-writes",
-    "record-without-owner",
 )
 """Some that are found at once."""
 

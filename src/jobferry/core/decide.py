@@ -18,6 +18,7 @@ from jobferry.core.placement import Placement
 from jobferry.core.steps import (
     CreateMirror,
     DeleteMirror,
+    DeleteRecord,
     Notice,
     ReadHub,
     ReadKind,
@@ -40,6 +41,8 @@ def decide(view: View, kind: Kind) -> Step:
     if isinstance(step, WriteStatus) and step.patch == view.vain:
         # Not again, until something else is to be said or the hub object has changed.
         step = Rest("the hub does not keep its status", notices=(not_kept(step.patch),))
+    if isinstance(step, Rest) and (left := _left_behind(view)):
+        return DeleteRecord(left) if view.is_live else ReadHub()
     if isinstance(step, Rest) and (waits := tuple(going.notices(view))):
         return replace(step, notices=(*step.notices, *waits))
     return step
@@ -66,6 +69,15 @@ def _next(view: View, kind: Kind) -> Step:
     if mirror is not None and records.is_torn(placed):
         return mend(view, kind, hub, placed, mirror)
     return _placed(view, kind, hub, placed, mirror)
+
+
+def _left_behind(view: View) -> Obj | None:
+    """Find a record that outlived its workload: whoever deletes that may leave it without an owner."""
+    hub = view.hub["metadata"]["uid"] if view.hub else ""
+    there = (hub, view.unclaimed)
+    return next(
+        (each for each in view.ownerless if each["metadata"]["name"] not in there), None
+    )
 
 
 def _clean_up(view: View) -> Step:

@@ -65,6 +65,13 @@ class Store:
 
 
 @dataclass(frozen=True, slots=True)
+class DeleteRecord:
+    """Delete an object with the record of a workload that is gone, and left it behind."""
+
+    obj: Obj
+
+
+@dataclass(frozen=True, slots=True)
 class WriteStatus:
     """Write the status of the hub object."""
 
@@ -144,6 +151,7 @@ Step = (
     | ReadKind
     | Record
     | Store
+    | DeleteRecord
     | WriteStatus
     | CreateMirror
     | EditMirror

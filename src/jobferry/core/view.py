@@ -128,6 +128,9 @@ class View:
     record: Obj | None = None
     """The object of ours that is named after the UID of `hub`; None: there is none."""
 
+    ownerless: tuple[Obj, ...] = ()
+    """Objects of ours with records of workloads of this name, which belong to nobody: theirs may be gone."""
+
     unclaimed: str = ""
     """The UID of the object of that name that is there, but is not delegated to us."""
 

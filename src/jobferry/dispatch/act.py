@@ -14,6 +14,7 @@ from jobferry.core.placement_object import RESOURCE
 from jobferry.core.steps import (
     CreateMirror,
     DeleteMirror,
+    DeleteRecord,
     EditMirror,
     Into,
     Record,
@@ -33,14 +34,14 @@ from jobferry.dispatch.workloads import Workloads
 from jobferry.kinds.adapter import Adapter
 from jobferry.kinds.references import Reference
 from jobferry.kube import calls, errors
-from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client
 from jobferry.kube.events import Tell
 from jobferry.kube.items import Key
-from jobferry.kube.resources import CRDS, NAMESPACES
+from jobferry.kube.resources import NAMESPACES
 from jobferry.objects import Obj
 from jobferry.runtime.inflight import Inflight
-from jobferry.workers.copies import HIDING, Copy
+from jobferry.workers import definitions
+from jobferry.workers.copies import Copy
 from jobferry.workers.link import Link
 from jobferry.workers.looking import Missing
 from jobferry.workers.registry import Workers
@@ -135,6 +136,22 @@ class Actor:
             except FINAL as error:
                 raise NotTaken(f"The hub refused its Placement: {error.words}") from error
         self._workloads.placements.absorb(answer.body)
+
+    async def delete_record(self, step: DeleteRecord) -> bool:
+        """Delete a record that its workload left behind; tell whether we may."""
+        meta = step.obj["metadata"]
+        name, namespace = meta["name"], meta["namespace"]
+        async with self._inflight.slot(Priority.PLACEMENT):
+            self._check()
+            try:
+                await self.hub.delete(RESOURCE, name, namespace, uid=meta["uid"])
+            except errors.Forbidden as error:
+                _log.warning("Placement left behind", placement=name, why=error)
+                return False
+            except errors.NotFound:
+                pass
+        self._workloads.placements.absorb_absence(namespace, name)
+        return True
 
     async def write_status(self, kind: Adapter, hub: Obj, step: WriteStatus) -> None:
         """Write the status of a workload."""
@@ -245,26 +262,11 @@ class Actor:
         return found
 
     async def has_lost(self, kind: Adapter, marks: Marks) -> bool:
-        """Tell whether a worker has certainly neither a kind nor its mirror: a CRD takes all that it defined with it.
-
-        What we may not ask, and what fails, tells nothing; nor does it if one of them is hidden.
-        """
+        """Tell whether a worker has certainly neither a kind nor its mirror any more."""
         link = self._link(marks.worker)
-        definition = f"metadata.name={kind.resource}"
-        scope = Scope(resource=CRDS, fields=definition, is_metadata=True)
         async with link.inflight.slot(Priority.CREATE):
-            try:
-                if (await _client(link).list(scope)).items:
-                    return False
-            except HIDING:
-                return False
-            try:
-                await _client(link).get(kind.resource, marks.name, marks.namespace)
-            except errors.NotFound:
-                return True
-            except HIDING:
-                return False
-        return False
+            client, there = _client(link), Key(marks.namespace, marks.name)
+            return await definitions.has_lost(client, kind.resource, there)
 
     async def _patch_hub(self, kind: Adapter, hub: Obj, patch: Obj, priority: Priority) -> None:
         """Write the status of a workload; raises `NotTaken` where that does not help to try again."""

@@ -14,6 +14,7 @@ from jobferry.dispatch.heads import WorkloadHead
 from jobferry.dispatch.lookups import Lookups, Place
 from jobferry.dispatch.memory import Memory
 from jobferry.dispatch.meters import Meters
+from jobferry.dispatch.placements import PlacementHead
 from jobferry.dispatch.priorities import Priorities
 from jobferry.dispatch.queue_status import QueueStatuses, is_news
 from jobferry.dispatch.queues import QueueHead, Queues
@@ -163,6 +164,7 @@ class Dispatcher:
         self.meters.follow(
             queue=self._queue.stats, passes=self._loop.stats, links=self.workers.links
         )
+        self.workloads.placements.objects.listen(self._on_record)
         async with supervise.tasks("dispatcher", clock=self._clock) as tasks:
             tasks.start("hub", self._listen_to_hub)
             tasks.start("kinds of the hub", self.following.run)
@@ -193,6 +195,8 @@ class Dispatcher:
             self.workers.report_all()
             self._queue_unfinished()
             self._queue_all_mirrors()
+            for key in self.workloads.placements.all_ownerless():
+                self._queue_record(key)
             async with supervise.tasks("acting", clock=self._clock) as tasks:
                 tasks.start("queue statuses", self._queue_statuses.run)
                 await self._loop.run()
@@ -216,6 +220,15 @@ class Dispatcher:
         elif _is_edited(change):
             self._views.memory.reconsider(key)
         self.meters.see(key, change, is_placed=placed is not None)
+
+    def _on_record(self, change: Change[PlacementHead]) -> None:
+        if self._is_acting and change.after is not None and change.after.head.is_ownerless:
+            self._queue_record(change.after.head.workload)
+
+    def _queue_record(self, key: WorkloadKey) -> None:
+        """See to a record that has no owner any more: its workload may be gone."""
+        if key.kind in self.workloads.adapters:
+            self._queue.add(key)
 
     def _on_kind(self, kind: str) -> None:
         """See to what is on workers of a kind that is followed from now on: its workloads may have gone meanwhile."""

@@ -12,6 +12,7 @@ from jobferry.core.marks import ATTEMPT, Marks
 from jobferry.core.steps import (
     CreateMirror,
     DeleteMirror,
+    DeleteRecord,
     EditMirror,
     Into,
     Notice,
@@ -141,6 +142,8 @@ class Reconciler:
                 await self._edit(kind, step)
             case DeleteMirror():
                 await self._actor.delete(kind, step)
+            case DeleteRecord():
+                known.keeps_records = not await self._actor.delete_record(step)
 
     async def _read(
         self, kind: Adapter, known: Known, step: ReadHub | ReadMirror | ReadKind

@@ -42,6 +42,9 @@ class Known:
     looked: set[str] = field(default_factory=set)
     """Workers on which was looked for what it refers to."""
 
+    keeps_records: bool = False
+    """Whether the hub does not let us delete records."""
+
     gone: str = ""
     """The UID that the cache still had when the API server said that there is no such workload."""
 
@@ -132,6 +135,7 @@ class Views:
             name=key.name,
             hub=hub,
             record=self._record(item),
+            ownerless=() if known.keeps_records else self._ownerless(key),
             unclaimed=unclaimed,
             is_live=known.is_live,
             mirrors=self._mirrors(key),
@@ -158,6 +162,9 @@ class Views:
     def _record(self, item: Item[WorkloadHead] | None) -> Obj | None:
         found = self.workloads.placements.of(item) if item is not None else None
         return self.decoded(found) if found is not None else None
+
+    def _ownerless(self, key: WorkloadKey) -> tuple[Obj, ...]:
+        return tuple(each.object() for each in self.workloads.placements.ownerless(key))
 
     def _priority(self, key: WorkloadKey, hub: Obj | None, policy: Policy) -> Priority:
         if hub is None:

@@ -6,13 +6,16 @@ from contextlib import suppress
 
 from jobferry.clock import Seconds, timeout
 from jobferry.errors import Error
-from jobferry.kube import optional, rights
+from jobferry.kube import errors, optional, rights
+from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client
 from jobferry.kube.definitions import SERVED_WITHIN, Definitions
+from jobferry.kube.items import Key
 from jobferry.kube.resources import CRDS
 from jobferry.objects.resource import Resource
 from jobferry.runtime import supervise
 from jobferry.workers import cluster
+from jobferry.workers.copies import HIDING
 
 LOOK_AGAIN_AFTER: Seconds = 2.0
 """Discovery cannot be watched: it tells of a kind a moment after its CRD is established."""
@@ -77,3 +80,23 @@ class Lookout:
         with suppress(TimeoutError):
             async with timeout(self._clock, pause):
                 await self._reason.wait()
+
+
+async def has_lost(client: Client, kind: Resource, there: Key) -> bool:
+    """Tell whether a cluster has certainly neither a kind nor an object of it: a CRD takes all that it defines with it.
+
+    What we may not ask, or what fails, tells nothing; nor does either alone, as it may be hidden.
+    """
+    scope = Scope(resource=CRDS, fields=f"metadata.name={kind}", is_metadata=True)
+    try:
+        if (await client.list(scope)).items:
+            return False
+    except HIDING:
+        return False
+    try:
+        await client.get(kind, there.name, there.namespace)
+    except errors.NotFound:
+        return True
+    except HIDING:
+        pass
+    return False

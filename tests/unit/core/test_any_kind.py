@@ -11,15 +11,18 @@ from jobferry.core.decide import ASK_EVERY
 from jobferry.core.placement import Placement, Shard
 from jobferry.core.steps import (
     CreateMirror,
+    DeleteMirror,
+    DeleteRecord,
     EditMirror,
     Into,
     Notice,
+    ReadHub,
     ReadKind,
     Record,
     Rest,
     WriteStatus,
 )
-from jobferry.objects import merge_patch
+from jobferry.objects import Obj, merge_patch
 from jobferry.objects.quantities import parse
 from tests.unit.core.toy_worlds import running, toys
 from tests.unit.core.toys import TOY, toy
@@ -209,6 +212,36 @@ def unserved(*, lost: bool | None = None, hidden: dict[str, str] | None = None) 
     world.workers = [up("east", kinds=frozenset(), hidden=hidden or {}), up("west")]
     world.lost_kinds = {} if lost is None else {"east": lost}
     return world
+
+
+class TestOfRecordsThatNobodyOwns:
+    def test_what_a_workload_left_behind_is_deleted(self) -> None:
+        for world in toys(hub=None), toys(hub=toy("uid-2", hold=True)):
+            world.ownerless = (left := record_of("uid-1"),)
+
+            assert world.next() == DeleteRecord(left)
+
+    def test_but_not_on_the_word_of_a_cache(self) -> None:
+        world = toys(hub=None, is_live=False, ownerless=(record_of("uid-1"),))
+
+        assert world.next() == ReadHub()
+
+    def test_what_is_of_a_workload_that_is_there_stays(self) -> None:
+        claimed = toys(hub=toy(hold=True), ownerless=(record_of("uid-1"),))
+        unclaimed = toys(hub=None, unclaimed="uid-1", ownerless=(record_of("uid-1"),))
+
+        assert isinstance(claimed.next(), Rest)
+        assert isinstance(unclaimed.next(), Rest)
+
+    def test_its_mirrors_go_first(self) -> None:
+        world = running()
+        world.hub, world.ownerless = None, (record_of("uid-1"),)
+
+        assert isinstance(world.next(), DeleteMirror)
+
+
+def record_of(uid: str) -> Obj:
+    return {"metadata": {"name": uid, "namespace": "ns", "uid": f"record-of-{uid}"}}
 
 
 # -- that nothing of a kind is in the core --------------------------------------------------------------

@@ -101,6 +101,7 @@ class World:
     kind: Kind = JOB
     record: Obj | None = None
     vain: Obj | None = None
+    ownerless: tuple[Obj, ...] = ()
 
     def view(self) -> View:
         names = tuple(worker.name for worker in self.workers)
@@ -109,6 +110,7 @@ class World:
             name="a",
             hub=self.hub,
             record=self.record,
+            ownerless=self.ownerless,
             is_live=self.is_live,
             mirrors=self.mirrors,
             workers={worker.name: worker for worker in self.workers},

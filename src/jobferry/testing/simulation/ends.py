@@ -99,7 +99,7 @@ def nothing_is_left_behind(world: World) -> Iterator[str]:
                     yield f"{truth.address(job)} on {name} has lost our marks"
     there = {each["metadata"]["uid"] for each in truth.workloads(world)}
     for record in truth.objects(world.clusters["hub"], truth.PLACEMENTS_AT):
-        if record["metadata"]["name"] not in there | world.orphaned:
+        if record["metadata"]["name"] not in there:
             yield f"the Placement {truth.address(record)} is of nothing that is there"
 
 

@@ -52,9 +52,6 @@ async def _suspend(world: World, namespace: str, name: str, is_on: bool) -> None
 async def _delete(world: World, namespace: str, name: str, how: Propagation) -> None:
     """Delete a JobSet."""
     async with world.client("hub") as hub:
-        found = await hub.get(RESOURCE, name, namespace)
-        if how == "Orphan":
-            world.orphaned.add(found["metadata"]["uid"])
         await hub.delete(RESOURCE, name, namespace, propagation=how)
 
 

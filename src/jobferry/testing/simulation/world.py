@@ -67,9 +67,6 @@ class World:
         self.tampered: set[tuple[str, str]] = set()
         """Jobs, by namespace and name, whose mirrors others have changed."""
 
-        self.orphaned: set[str] = set()
-        """The UIDs of JobSets that people deleted without what belongs to these: their records, too, are left."""
-
         self.made: set[str] = set()
         """The UIDs of all Jobs that dispatchers have created on workers."""
 
