@@ -120,6 +120,8 @@ class Link:
         self._missed_since = missed_since
         self._is_refused = False
         self._news = asyncio.Event()
+        self._renewals = 0
+        """How often the kubeconfig was tried in vain since it was last good."""
 
     @property
     def mirrors(self) -> int:
@@ -139,6 +141,14 @@ class Link:
     def reread_kubeconfig(self) -> None:
         """Take note that the kubeconfig may be another one now."""
         self._news.set()
+
+    def doubt_kubeconfig(self) -> None:
+        """Take note that the kubeconfig may be wrong.
+
+        Each watch that fails says so, again and again: what tries it anew does so at a pace of its own.
+        """
+        if not self._renewals:
+            self._news.set()
 
     async def _stay_connected(self) -> None:
         """Connect; the kubeconfig is read anew whenever it proves wrong."""
@@ -207,7 +217,7 @@ class Link:
             if link.trouble is not None:
                 if not isinstance(link.trouble, Unheard):  # of silence we know already
                     self._fail(link.trouble)
-                self.reread_kubeconfig()
+                self.doubt_kubeconfig()
                 if isinstance(link.trouble, errors.Unauthorized | errors.Untrusted):
                     badge.is_void.set()
             elif link.is_following:
@@ -254,11 +264,11 @@ class Link:
 
     async def _renew(self, access: Access, badge: Badge, known: Cluster) -> None:
         """Take new credentials into use without a break; what leads elsewhere is for a new connection."""
-        failures = 0
+        self._renewals = 0
         while True:
-            await (self._pause(failures) if failures else self._news.wait())
+            await (self._pause(self._renewals) if self._renewals else self._news.wait())
             self._news.clear()
-            failures += 1
+            self._renewals += 1
             try:
                 new = await self._access()
                 await self._try(new, access, known)
@@ -268,7 +278,7 @@ class Link:
                 self._warn(f"Connected, but what the kubeconfig says now fails: {error}")
             else:
                 badge.exchange(new.credentials)
-                access, failures = new, 0
+                access, self._renewals = new, 0
                 self._warn(None)
 
     async def _try(self, new: Access, old: Access, known: Cluster) -> None:

@@ -82,7 +82,9 @@ class Server:
         self.flows = asyncio.Event()
         self.flows.set()
         self.refuses = 0
+        self.is_gone = False
         self.asked: list[str] = []
+        self._watches: list[Watch] = []
 
     async def send(self, request: Request, *, within: Seconds) -> Answer:
         await self._answer(request, within)
@@ -93,13 +95,22 @@ class Server:
     @asynccontextmanager
     async def stream(self, request: Request, *, within: Seconds) -> AsyncIterator[Stream]:
         await self._answer(request, within)
-        yield Watch()
+        self._watches.append(watch := Watch())
+        yield watch
+
+    def leave(self) -> None:
+        """Drop all connections, and take none any more."""
+        self.is_gone = True
+        for watch in self._watches:
+            watch.fail(errors.Unreachable("it is gone"))
 
     async def close(self) -> None:
         """Nothing is open."""
 
     async def _answer(self, request: Request, within: Seconds) -> None:
         self.asked.append(request.target.partition("?")[0])
+        if self.is_gone:
+            raise errors.Unreachable("it is gone")
         try:
             async with timeout(self.clock, within):
                 await self.flows.wait()
@@ -210,6 +221,22 @@ async def test_one_that_answers_is_asked_for_nothing_but_a_sign_of_life(rig: Rig
 
     assert rig.server.asked == ["/api/v1/namespaces/kube-system"] * 30
     assert (rig.seen, rig.told) == ((True, "Connected"), told)
+
+
+async def test_one_that_is_gone_is_tried_less_and_less_whatever_its_watches_say(
+    rig: Rig,
+) -> None:
+    rig.server.asked.clear()
+    rig.server.leave()
+
+    for _ in range(100):
+        await rig.clock.pass_time(0.1)
+        rig.link.doubt_kubeconfig()
+
+    assert rig.seen == (False, "Unreachable")
+    signs_of_life, tries, retries = 5, 5, 4
+    asked = rig.server.asked.count("/api/v1/namespaces/kube-system")
+    assert 10 < asked <= signs_of_life + tries * retries
 
 
 async def test_one_that_refuses_us_is_lost_since_it_last_did_not(rig: Rig) -> None:
