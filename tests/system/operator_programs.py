@@ -1,10 +1,7 @@
-"""How the operators of other projects start as plain processes, several on one machine.
-
-No webhook of theirs is installed: what one would fill in, the workloads of tests say themselves. The certificates that
-some insist on are ours.
-"""
+"""How the operators of other projects start as plain processes, several on one machine, and who asks their webhooks."""
 
 import json
+import shutil
 from pathlib import Path
 
 from jobferry.kube.resources import SECRETS
@@ -15,11 +12,9 @@ from jobferry.testing.control_plane import ControlPlane
 from jobferry.testing.programs import ADDRESS
 from tests.system import dashboard
 from tests.system.operators import Call, Operator
+from tests.system.webhooks import HOME, Sign, Webhooks, by_url
 
 CONFIG_MAPS = Resource("", "v1", "configmaps", "ConfigMap")
-HOME = "default"
-"""The namespace that operators take for their own."""
-
 SERVING = Path("k8s-webhook-server") / "serving-certs"
 """Where most look for the certificate of their webhooks, in the folder for temporary files."""
 
@@ -39,13 +34,12 @@ def _file(plane: ControlPlane, name: str, content: Obj) -> Path:
 
 
 def _scratch(plane: ControlPlane, operator: str) -> Path:
-    """Return a folder for temporary files that has certificates for webhooks which nobody calls."""
+    """Return a folder for temporary files that has the certificate for webhooks."""
     scratch = plane.folder / f"{operator}-tmp"
     folder = scratch / SERVING
     folder.mkdir(parents=True, exist_ok=True)
-    pair = plane.certificate(operator)
-    (folder / "tls.crt").write_bytes(pair.certificate)
-    (folder / "tls.key").write_bytes(pair.key)
+    for part in ("crt", "key"):
+        shutil.copyfile(plane.folder / f"server.{part}", folder / f"tls.{part}")
     return scratch
 
 
@@ -53,7 +47,7 @@ def _in_home(resource: Resource, name: str, data: Obj) -> tuple[Resource, Obj]:
     return resource, {"metadata": {"name": name, "namespace": HOME}, "data": data}
 
 
-def _job_set(plane: ControlPlane) -> Call:
+def _job_set(plane: ControlPlane, port: int) -> Call:
     config = {
         "apiVersion": "config.jobset.x-k8s.io/v1alpha1",
         "kind": "Configuration",
@@ -61,7 +55,7 @@ def _job_set(plane: ControlPlane) -> Call:
         "leaderElection": {"leaderElect": False},
         "webhook": {
             "host": ADDRESS,
-            "port": _port(),
+            "port": port,
             "certDir": str(_scratch(plane, "jobset") / SERVING),
         },
     }
@@ -73,16 +67,33 @@ def _job_set(plane: ControlPlane) -> Call:
     return Call(flags)
 
 
-JOB_SET = Operator("jobset", _job_set)
+_JOB_SETS = Resource("jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet")
 
 
-def _training(plane: ControlPlane) -> Call:
+def _set(**spec: object) -> Obj:
+    return {"metadata": {"name": "sign"}, "spec": {"replicatedJobs": [], **spec}}
+
+
+JOB_SET = Operator(
+    "jobset",
+    _job_set,
+    webhooks=Webhooks(
+        signs=(
+            Sign(_JOB_SETS, _set(), "publishNotReadyAddresses"),
+            Sign(_JOB_SETS, _set(managedBy="nonsense"), "denied the request"),
+        ),
+        leads=by_url,
+    ),
+)
+
+
+def _training(plane: ControlPlane, port: int) -> Call:
     # It waits for this file, wherever its webhooks then look for theirs.
     waited_for = Path("/tmp") / SERVING / "tls.crt"
     waited_for.parent.mkdir(parents=True, exist_ok=True)
     waited_for.touch()
     flags = (
-        f"--webhook-server-port={_port()}",
+        f"--webhook-server-port={port}",
         "--metrics-bind-address=0",
         f"--health-probe-bind-address={_address()}",
         "--kube-api-qps=200",
@@ -99,7 +110,7 @@ TRAINING = Operator(
 )
 
 
-def _mpi(plane: ControlPlane) -> Call:
+def _mpi(plane: ControlPlane, port: int) -> Call:
     return Call((f"--lock-namespace={HOME}", "--kube-api-qps=200", "--kube-api-burst=400"))
 
 
@@ -117,7 +128,7 @@ _WRAPPING = {
 
 APP_WRAPPER = Operator(
     "appwrapper",
-    lambda _: Call((), {"NAMESPACE": HOME}),
+    lambda *_: Call((), {"NAMESPACE": HOME}),
     needs=(
         _in_home(
             CONFIG_MAPS, "appwrapper-operator-config", {"config.yaml": json.dumps(_WRAPPING)}
@@ -126,7 +137,7 @@ APP_WRAPPER = Operator(
 )
 
 
-def _trainer(plane: ControlPlane) -> Call:
+def _trainer(plane: ControlPlane, port: int) -> Call:
     config = {
         "apiVersion": "config.trainer.kubeflow.org/v1alpha1",
         "kind": "Configuration",
@@ -134,7 +145,7 @@ def _trainer(plane: ControlPlane) -> Call:
         "leaderElection": {"leaderElect": False},
         "metrics": {"bindAddress": "0"},
         "health": {"healthProbeBindAddress": _address()},
-        "webhook": {"host": ADDRESS, "port": _port()},
+        "webhook": {"host": ADDRESS, "port": port},
     }
     flags = (f"--config={_file(plane, 'trainer.json', config)}",)
     return Call(flags, {"TMPDIR": str(_scratch(plane, "trainer"))})
@@ -143,7 +154,7 @@ def _trainer(plane: ControlPlane) -> Call:
 TRAINER = Operator("trainer", _trainer)
 
 
-def _ray(plane: ControlPlane) -> Call:
+def _ray(plane: ControlPlane, port: int) -> Call:
     flags = (
         "--metrics-addr=0",
         f"--health-probe-bind-address={_address()}",
@@ -176,7 +187,7 @@ _TEKTON_IMAGES = (
 )
 
 
-def _tekton(plane: ControlPlane) -> Call:
+def _tekton(plane: ControlPlane, port: int) -> Call:
     images = (
         f"-{each if each.endswith('win') else f'{each}-image'}=none" for each in _TEKTON_IMAGES
     )
