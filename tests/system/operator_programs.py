@@ -12,7 +12,8 @@ from jobferry.testing.control_plane import ControlPlane
 from jobferry.testing.programs import ADDRESS
 from tests.system import dashboard
 from tests.system.operators import Call, Operator
-from tests.system.webhooks import HOME, Sign, Webhooks, by_url
+from tests.system.webhooks import HOME, REFUSED, Sign, Webhooks
+from tests.workloads.examples import ADAPTERS
 
 CONFIG_MAPS = Resource("", "v1", "configmaps", "ConfigMap")
 SERVING = Path("k8s-webhook-server") / "serving-certs"
@@ -47,6 +48,10 @@ def _in_home(resource: Resource, name: str, data: Obj) -> tuple[Resource, Obj]:
     return resource, {"metadata": {"name": name, "namespace": HOME}, "data": data}
 
 
+def _sign(kind: str, says: str, **spec: object) -> Sign:
+    return Sign(ADAPTERS[kind].resource, {"metadata": {"name": "sign"}, "spec": spec}, says)
+
+
 def _job_set(plane: ControlPlane, port: int) -> Call:
     config = {
         "apiVersion": "config.jobset.x-k8s.io/v1alpha1",
@@ -67,31 +72,25 @@ def _job_set(plane: ControlPlane, port: int) -> Call:
     return Call(flags)
 
 
-_JOB_SETS = Resource("jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet")
-
-
-def _set(**spec: object) -> Obj:
-    return {"metadata": {"name": "sign"}, "spec": {"replicatedJobs": [], **spec}}
-
-
 JOB_SET = Operator(
     "jobset",
     _job_set,
     webhooks=Webhooks(
-        signs=(
-            Sign(_JOB_SETS, _set(), "publishNotReadyAddresses"),
-            Sign(_JOB_SETS, _set(managedBy="nonsense"), "denied the request"),
-        ),
-        leads=by_url,
+        _sign("JobSet.jobset.x-k8s.io", "publishNotReadyAddresses", replicatedJobs=[]),
+        _sign("JobSet.jobset.x-k8s.io", REFUSED, replicatedJobs=[], managedBy="nonsense"),
     ),
 )
 
 
-def _training(plane: ControlPlane, port: int) -> Call:
-    # It waits for this file, wherever its webhooks then look for theirs.
+def _await_certificate() -> None:
+    """Put a file where some operators wait for it, wherever their webhooks then look for theirs."""
     waited_for = Path("/tmp") / SERVING / "tls.crt"
     waited_for.parent.mkdir(parents=True, exist_ok=True)
     waited_for.touch()
+
+
+def _training(plane: ControlPlane, port: int) -> Call:
+    _await_certificate()
     flags = (
         f"--webhook-server-port={port}",
         "--metrics-bind-address=0",
@@ -117,7 +116,7 @@ def _mpi(plane: ControlPlane, port: int) -> Call:
 MPI = Operator("mpi-operator", _mpi)
 """There can be one on a machine: it listens on port 8080, whatever it is told."""
 
-_WRAPPING = {
+_WRAPPING: Obj = {
     "webhooksEnabled": False,
     "controllerManager": {"metrics": {"bindAddress": "0"}, "health": {"bindAddress": "0"}},
     # It tries again in a moment, and only once.
@@ -126,15 +125,60 @@ _WRAPPING = {
     },
 }
 
+
+def _wrapping(config: Obj) -> tuple[Resource, Obj]:
+    data = {"config.yaml": json.dumps(config)}
+    return _in_home(CONFIG_MAPS, "appwrapper-operator-config", data)
+
+
 APP_WRAPPER = Operator(
     "appwrapper",
     lambda *_: Call((), {"NAMESPACE": HOME}),
+    needs=(_wrapping(_WRAPPING),),
+)
+"""Without its webhooks, so that there can be several on a machine."""
+
+
+def _app_wrapper(plane: ControlPlane, _: int) -> Call:
+    _await_certificate()
+    return Call((), {"NAMESPACE": HOME, "TMPDIR": str(_scratch(plane, "appwrapper"))})
+
+
+_POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "sign"},
+    "spec": {"containers": []},
+}
+
+APP_WRAPPER_WITH_WEBHOOKS = Operator(
+    "appwrapper",
+    _app_wrapper,
     needs=(
-        _in_home(
-            CONFIG_MAPS, "appwrapper-operator-config", {"config.yaml": json.dumps(_WRAPPING)}
+        # It would have them ask by a certificate of its own.
+        _wrapping(
+            {
+                **_WRAPPING,
+                "webhooksEnabled": True,
+                "certManagement": {
+                    "mutatingWebhookConfigName": "none",
+                    "validatingWebhookConfigName": "none",
+                },
+            }
         ),
+        _in_home(SECRETS, "appwrapper-webhook-server-cert", {}),
+    ),
+    webhooks=Webhooks(
+        _sign(
+            "AppWrapper.workload.codeflare.dev",
+            "workload.codeflare.dev/user",
+            components=[{"template": _POD}],
+        ),
+        _sign("AppWrapper.workload.codeflare.dev", REFUSED, components=[]),
+        port=9443,
     ),
 )
+"""There can be one on a machine: its webhooks listen on that port, whatever it is told."""
 
 
 def _trainer(plane: ControlPlane, port: int) -> Call:
@@ -151,7 +195,14 @@ def _trainer(plane: ControlPlane, port: int) -> Call:
     return Call(flags, {"TMPDIR": str(_scratch(plane, "trainer"))})
 
 
-TRAINER = Operator("trainer", _trainer)
+TRAINER = Operator(
+    "trainer",
+    _trainer,
+    webhooks=Webhooks(
+        # What it fills in, it does not before there is a runtime: it is told to API servers first.
+        _sign("TrainJob.trainer.kubeflow.org", REFUSED, runtimeRef={"name": "none"}),
+    ),
+)
 
 
 def _ray(plane: ControlPlane, port: int) -> Call:
@@ -187,19 +238,22 @@ _TEKTON_IMAGES = (
 )
 
 
-def _tekton(plane: ControlPlane, port: int) -> Call:
-    images = (
-        f"-{each if each.endswith('win') else f'{each}-image'}=none" for each in _TEKTON_IMAGES
-    )
+def _tekton_variables(program: str) -> dict[str, str]:
     ports = ("PROBES_PORT", "PROFILING_PORT", "METRICS_PROMETHEUS_PORT")
-    variables = {
+    return {
         "SYSTEM_NAMESPACE": HOME,
-        "CONFIG_LEADERELECTION_NAME": "config-leader-election-controller",
+        "CONFIG_LEADERELECTION_NAME": f"config-leader-election-{program}",
         "CONFIG_FEATURE_FLAGS_NAME": "feature-flags",
         "METRICS_DOMAIN": "tekton.dev/pipeline",
         **{each: str(_port()) for each in ports},
     }
-    return Call(("-disable-ha", *images), variables)
+
+
+def _tekton(plane: ControlPlane, port: int) -> Call:
+    images = (
+        f"-{each if each.endswith('win') else f'{each}-image'}=none" for each in _TEKTON_IMAGES
+    )
+    return Call(("-disable-ha", *images), _tekton_variables("controller"))
 
 
 TEKTON = Operator(

@@ -63,6 +63,10 @@ class Operator:
         """The name of its program."""
         return self.program or self.project
 
+    def port(self) -> int:
+        """Return where its webhooks are to be."""
+        return (self.webhooks and self.webhooks.port) or free_port(ADDRESS)
+
     def command(self, plane: ControlPlane, port: int) -> list[str]:
         """Return the command that starts it beside a control plane."""
         path = assets.operator(self.project, self.name)
@@ -78,7 +82,7 @@ def running(
 ) -> Iterator[None]:
     """Have the CRDs of operators on clusters during the block, and run the operators on some of these, or on all."""
     operated = [plane for name, plane in planes.items() if name in (on or planes)]
-    started = [(plane, each, free_port(ADDRESS)) for plane in operated for each in operators]
+    started = [(plane, each, each.port()) for plane in operated for each in operators]
     # However it ends: webhooks that nobody serves would have all other tests refused.
     with ExitStack() as stack:
         for plane in planes.values():

@@ -41,6 +41,7 @@ TRAIN_JOB = Row(
     f" there as well, those of {MULTIKUEUE} too.",
     strips=(path("spec.runtimePatches.*.time"),),
     forwards_stopped=(PATCHES,),
+    forwards_still=True,
     looks_up=(TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME),
     started=(),
     ended=(),
