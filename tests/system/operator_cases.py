@@ -1,4 +1,4 @@
-"""Workloads that real operators run: short ones, with what webhooks would fill in."""
+"""Workloads that real operators run: short ones."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -52,6 +52,9 @@ class Case:
 
     ends: frozenset[str] = frozenset({"Complete", "Failed"})
     """How it can end by itself."""
+
+    while_stopped: Obj | None = None
+    """A change of its spec that its operator takes only while it is suspended, and that pods get an annotation by."""
 
 
 def template(annotations: Obj, container: str, **spec: Any) -> Obj:
@@ -142,23 +145,31 @@ def _train(annotations: Obj) -> Obj:
 
 
 def _runtime(annotations: Obj) -> Obj:
-    """Return a small runtime, with what the webhook of JobSet would fill in."""
+    """Return a small runtime."""
     pods = template(annotations, "node", restartPolicy="Never")
     job = {
         "name": "node",
         "replicas": 1,
         "template": {
             "metadata": {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}},
-            "spec": {"backoffLimit": 0, "completionMode": "Indexed", "template": pods},
+            "spec": {"backoffLimit": 0, "template": pods},
         },
     }
-    spec = {
-        "network": {"enableDNSHostnames": True, "publishNotReadyAddresses": True},
-        "successPolicy": {"operator": "All"},
-        "startupPolicy": {"startupPolicyOrder": "AnyOrder"},
-        "replicatedJobs": [job],
+    template_ = {"spec": {"replicatedJobs": [job]}}
+    return {"metadata": {"name": RUNTIME}, "spec": {"template": template_}}
+
+
+FLAVOR = {"flavor": "spot"}
+"""What pods are annotated with by a change."""
+
+
+def _patches() -> Obj:
+    job = {
+        "name": "node",
+        "template": {"spec": {"template": {"metadata": {"annotations": FLAVOR}}}},
     }
-    return {"metadata": {"name": RUNTIME}, "spec": {"template": {"spec": spec}}}
+    spec = {"template": {"spec": {"replicatedJobs": [job]}}}
+    return {"runtimePatches": [{"manager": "example.com/me", "trainingRuntimeSpec": spec}]}
 
 
 RUNTIME = "plain"
@@ -262,29 +273,14 @@ MPI_JOB = Case(
     "MPIJob.kubeflow.org", (MPI,), _mpi, _active(Launcher=1, Worker=2), clusters=("east",)
 )
 
-CASES = (
-    _trained("PyTorchJob", "pytorch", "pytorch", Master=1, Worker=2),
-    _trained("TFJob", "tf", "tensorflow", Chief=1, Worker=2),
-    _trained("XGBoostJob", "xgb", "xgboost", Master=1, Worker=2),
-    _trained("PaddleJob", "paddle", "paddle", Master=1, Worker=2),
-    # Its operator does not look at managedBy (kinds.md 3): it must not run on the hub.
-    _trained("JAXJob", "jax", "jax", WORKERS_ALONE, Worker=2),
-    MPI_JOB,
-    Case(
-        "AppWrapper.workload.codeflare.dev",
-        (APP_WRAPPER,),
-        _wrapped,
-        lambda obj: obj.get("status", {}).get("phase") == "Running",
-    ),
-    Case(
-        "TrainJob.trainer.kubeflow.org",
-        (JOB_SET, TRAINER),
-        _train,
-        _trains,
-        beside=lambda annotations: [(RUNTIMES, _runtime(annotations))],
-    ),
-    Case("RayJob.ray.io", (RAY,), _ray_job, _running_ray),
-    Case("RayCluster.ray.io", (RAY,), _delegated_ray_cluster, _ready_ray, ends=frozenset()),
+WRAPPER = Case(
+    "AppWrapper.workload.codeflare.dev",
+    (APP_WRAPPER,),
+    _wrapped,
+    lambda obj: obj.get("status", {}).get("phase") == "Running",
+)
+
+RUNS = (
     Case(
         "PipelineRun.tekton.dev",
         (TEKTON,),
@@ -301,4 +297,27 @@ CASES = (
         beside=_account_and_task,
         failed=_ran_and_failed,
     ),
+)
+"""The runs of Tekton."""
+
+CASES = (
+    _trained("PyTorchJob", "pytorch", "pytorch", Master=1, Worker=2),
+    _trained("TFJob", "tf", "tensorflow", Chief=1, Worker=2),
+    _trained("XGBoostJob", "xgb", "xgboost", Master=1, Worker=2),
+    _trained("PaddleJob", "paddle", "paddle", Master=1, Worker=2),
+    # Its operator does not look at managedBy (kinds.md 3): it must not run on the hub.
+    _trained("JAXJob", "jax", "jax", WORKERS_ALONE, Worker=2),
+    MPI_JOB,
+    WRAPPER,
+    Case(
+        "TrainJob.trainer.kubeflow.org",
+        (JOB_SET, TRAINER),
+        _train,
+        _trains,
+        beside=lambda annotations: [(RUNTIMES, _runtime(annotations))],
+        while_stopped=_patches(),
+    ),
+    Case("RayJob.ray.io", (RAY,), _ray_job, _running_ray),
+    Case("RayCluster.ray.io", (RAY,), _delegated_ray_cluster, _ready_ray, ends=frozenset()),
+    *RUNS,
 )

@@ -1,10 +1,7 @@
-"""How the operators of other projects start as plain processes, several on one machine.
-
-No webhook of theirs is installed: what one would fill in, the workloads of tests say themselves. The certificates that
-some insist on are ours.
-"""
+"""How the operators of other projects start as plain processes, several on one machine, and who asks their webhooks."""
 
 import json
+import shutil
 from pathlib import Path
 
 from jobferry.kube.resources import SECRETS
@@ -15,11 +12,10 @@ from jobferry.testing.control_plane import ControlPlane
 from jobferry.testing.programs import ADDRESS
 from tests.system import dashboard
 from tests.system.operators import Call, Operator
+from tests.system.webhooks import HOME, REFUSED, Sign, Webhooks
+from tests.workloads.examples import ADAPTERS
 
 CONFIG_MAPS = Resource("", "v1", "configmaps", "ConfigMap")
-HOME = "default"
-"""The namespace that operators take for their own."""
-
 SERVING = Path("k8s-webhook-server") / "serving-certs"
 """Where most look for the certificate of their webhooks, in the folder for temporary files."""
 
@@ -39,13 +35,12 @@ def _file(plane: ControlPlane, name: str, content: Obj) -> Path:
 
 
 def _scratch(plane: ControlPlane, operator: str) -> Path:
-    """Return a folder for temporary files that has certificates for webhooks which nobody calls."""
+    """Return a folder for temporary files that has the certificate for webhooks."""
     scratch = plane.folder / f"{operator}-tmp"
     folder = scratch / SERVING
     folder.mkdir(parents=True, exist_ok=True)
-    pair = plane.certificate(operator)
-    (folder / "tls.crt").write_bytes(pair.certificate)
-    (folder / "tls.key").write_bytes(pair.key)
+    for part in ("crt", "key"):
+        shutil.copyfile(plane.folder / f"server.{part}", folder / f"tls.{part}")
     return scratch
 
 
@@ -53,7 +48,11 @@ def _in_home(resource: Resource, name: str, data: Obj) -> tuple[Resource, Obj]:
     return resource, {"metadata": {"name": name, "namespace": HOME}, "data": data}
 
 
-def _job_set(plane: ControlPlane) -> Call:
+def _sign(kind: str, says: str, **spec: object) -> Sign:
+    return Sign(ADAPTERS[kind].resource, {"metadata": {"name": "sign"}, "spec": spec}, says)
+
+
+def _job_set(plane: ControlPlane, port: int) -> Call:
     config = {
         "apiVersion": "config.jobset.x-k8s.io/v1alpha1",
         "kind": "Configuration",
@@ -61,7 +60,7 @@ def _job_set(plane: ControlPlane) -> Call:
         "leaderElection": {"leaderElect": False},
         "webhook": {
             "host": ADDRESS,
-            "port": _port(),
+            "port": port,
             "certDir": str(_scratch(plane, "jobset") / SERVING),
         },
     }
@@ -73,16 +72,27 @@ def _job_set(plane: ControlPlane) -> Call:
     return Call(flags)
 
 
-JOB_SET = Operator("jobset", _job_set)
+JOB_SET = Operator(
+    "jobset",
+    _job_set,
+    webhooks=Webhooks(
+        _sign("JobSet.jobset.x-k8s.io", "publishNotReadyAddresses", replicatedJobs=[]),
+        _sign("JobSet.jobset.x-k8s.io", REFUSED, replicatedJobs=[], managedBy="nonsense"),
+    ),
+)
 
 
-def _training(plane: ControlPlane) -> Call:
-    # It waits for this file, wherever its webhooks then look for theirs.
+def _await_certificate() -> None:
+    """Put a file where some operators wait for it, wherever their webhooks then look for theirs."""
     waited_for = Path("/tmp") / SERVING / "tls.crt"
     waited_for.parent.mkdir(parents=True, exist_ok=True)
     waited_for.touch()
+
+
+def _training(plane: ControlPlane, port: int) -> Call:
+    _await_certificate()
     flags = (
-        f"--webhook-server-port={_port()}",
+        f"--webhook-server-port={port}",
         "--metrics-bind-address=0",
         f"--health-probe-bind-address={_address()}",
         "--kube-api-qps=200",
@@ -99,14 +109,14 @@ TRAINING = Operator(
 )
 
 
-def _mpi(plane: ControlPlane) -> Call:
+def _mpi(plane: ControlPlane, port: int) -> Call:
     return Call((f"--lock-namespace={HOME}", "--kube-api-qps=200", "--kube-api-burst=400"))
 
 
 MPI = Operator("mpi-operator", _mpi)
 """There can be one on a machine: it listens on port 8080, whatever it is told."""
 
-_WRAPPING = {
+_WRAPPING: Obj = {
     "webhooksEnabled": False,
     "controllerManager": {"metrics": {"bindAddress": "0"}, "health": {"bindAddress": "0"}},
     # It tries again in a moment, and only once.
@@ -115,18 +125,63 @@ _WRAPPING = {
     },
 }
 
+
+def _wrapping(config: Obj) -> tuple[Resource, Obj]:
+    data = {"config.yaml": json.dumps(config)}
+    return _in_home(CONFIG_MAPS, "appwrapper-operator-config", data)
+
+
 APP_WRAPPER = Operator(
     "appwrapper",
-    lambda _: Call((), {"NAMESPACE": HOME}),
+    lambda *_: Call((), {"NAMESPACE": HOME}),
+    needs=(_wrapping(_WRAPPING),),
+)
+"""Without its webhooks, so that there can be several on a machine."""
+
+
+def _app_wrapper(plane: ControlPlane, _: int) -> Call:
+    _await_certificate()
+    return Call((), {"NAMESPACE": HOME, "TMPDIR": str(_scratch(plane, "appwrapper"))})
+
+
+_POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "sign"},
+    "spec": {"containers": []},
+}
+
+APP_WRAPPER_WITH_WEBHOOKS = Operator(
+    "appwrapper",
+    _app_wrapper,
     needs=(
-        _in_home(
-            CONFIG_MAPS, "appwrapper-operator-config", {"config.yaml": json.dumps(_WRAPPING)}
+        # It would have them ask by a certificate of its own.
+        _wrapping(
+            {
+                **_WRAPPING,
+                "webhooksEnabled": True,
+                "certManagement": {
+                    "mutatingWebhookConfigName": "none",
+                    "validatingWebhookConfigName": "none",
+                },
+            }
         ),
+        _in_home(SECRETS, "appwrapper-webhook-server-cert", {}),
+    ),
+    webhooks=Webhooks(
+        _sign(
+            "AppWrapper.workload.codeflare.dev",
+            "workload.codeflare.dev/user",
+            components=[{"template": _POD}],
+        ),
+        _sign("AppWrapper.workload.codeflare.dev", REFUSED, components=[]),
+        port=9443,
     ),
 )
+"""There can be one on a machine: its webhooks listen on that port, whatever it is told."""
 
 
-def _trainer(plane: ControlPlane) -> Call:
+def _trainer(plane: ControlPlane, port: int) -> Call:
     config = {
         "apiVersion": "config.trainer.kubeflow.org/v1alpha1",
         "kind": "Configuration",
@@ -134,16 +189,23 @@ def _trainer(plane: ControlPlane) -> Call:
         "leaderElection": {"leaderElect": False},
         "metrics": {"bindAddress": "0"},
         "health": {"healthProbeBindAddress": _address()},
-        "webhook": {"host": ADDRESS, "port": _port()},
+        "webhook": {"host": ADDRESS, "port": port},
     }
     flags = (f"--config={_file(plane, 'trainer.json', config)}",)
     return Call(flags, {"TMPDIR": str(_scratch(plane, "trainer"))})
 
 
-TRAINER = Operator("trainer", _trainer)
+TRAINER = Operator(
+    "trainer",
+    _trainer,
+    webhooks=Webhooks(
+        # What it fills in, it does not before there is a runtime: it is told to API servers first.
+        _sign("TrainJob.trainer.kubeflow.org", REFUSED, runtimeRef={"name": "none"}),
+    ),
+)
 
 
-def _ray(plane: ControlPlane) -> Call:
+def _ray(plane: ControlPlane, port: int) -> Call:
     flags = (
         "--metrics-addr=0",
         f"--health-probe-bind-address={_address()}",
@@ -176,19 +238,22 @@ _TEKTON_IMAGES = (
 )
 
 
-def _tekton(plane: ControlPlane) -> Call:
-    images = (
-        f"-{each if each.endswith('win') else f'{each}-image'}=none" for each in _TEKTON_IMAGES
-    )
+def _tekton_variables(program: str) -> dict[str, str]:
     ports = ("PROBES_PORT", "PROFILING_PORT", "METRICS_PROMETHEUS_PORT")
-    variables = {
+    return {
         "SYSTEM_NAMESPACE": HOME,
-        "CONFIG_LEADERELECTION_NAME": "config-leader-election-controller",
+        "CONFIG_LEADERELECTION_NAME": f"config-leader-election-{program}",
         "CONFIG_FEATURE_FLAGS_NAME": "feature-flags",
         "METRICS_DOMAIN": "tekton.dev/pipeline",
         **{each: str(_port()) for each in ports},
     }
-    return Call(("-disable-ha", *images), variables)
+
+
+def _tekton(plane: ControlPlane, port: int) -> Call:
+    images = (
+        f"-{each if each.endswith('win') else f'{each}-image'}=none" for each in _TEKTON_IMAGES
+    )
+    return Call(("-disable-ha", *images), _tekton_variables("controller"))
 
 
 TEKTON = Operator(

@@ -1,14 +1,11 @@
-"""The real operators of workload kinds, as plain processes beside the control planes of the fleet.
-
-No webhook of theirs is installed: what one would fill in, the workloads of these tests say themselves. The certificates
-that some insist on are ours.
-"""
+"""The real operators of workload kinds, as plain processes beside the control planes of the fleet, with their webhooks."""
 
 import asyncio
 import sys
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -21,11 +18,15 @@ from jobferry.kube.resources import CRDS, JOBS, PODS
 from jobferry.objects import Obj
 from jobferry.objects.resource import Resource
 from jobferry.testing import assets
+from jobferry.testing.component import free_port
 from jobferry.testing.control_plane import ControlPlane
+from jobferry.testing.programs import ADDRESS
 from tests.conftest import new_event_loop
+from tests.system import webhooks
 from tests.system.jobs import NORTH_FIRST, holds
 from tests.system.kinds import Trial, rights, trial
 from tests.system.lab import Lab
+from tests.system.webhooks import Webhooks
 from tests.system.world import named, until_none, until_one
 from tests.workloads.examples import ADAPTERS
 
@@ -46,23 +47,31 @@ class Operator:
     """How an operator is started on a cluster that has its CRDs."""
 
     project: str
-    call: Callable[[ControlPlane], Call]
+    call: Callable[[ControlPlane, int], Call]
+    """Says how, given the port for its webhooks."""
+
     program: str = ""
     """Its name, if it is not that of the project."""
 
     needs: tuple[tuple[Resource, Obj], ...] = ()
     """What must be on the cluster before it starts."""
 
+    webhooks: Webhooks | None = None
+
     @property
     def name(self) -> str:
         """The name of its program."""
         return self.program or self.project
 
-    def command(self, plane: ControlPlane) -> list[str]:
+    def port(self) -> int:
+        """Return where its webhooks are to be."""
+        return (self.webhooks and self.webhooks.port) or free_port(ADDRESS)
+
+    def command(self, plane: ControlPlane, port: int) -> list[str]:
         """Return the command that starts it beside a control plane."""
         path = assets.operator(self.project, self.name)
         assert path is not None, f"there is no {self.name}"
-        flags, variables = self.call(plane)
+        flags, variables = self.call(plane, port)
         said = {**variables, "KUBECONFIG": str(plane.kubeconfig_file)}
         return ["env", *(f"{key}={value}" for key, value in said.items()), str(path), *flags]
 
@@ -73,55 +82,57 @@ def running(
 ) -> Iterator[None]:
     """Have the CRDs of operators on clusters during the block, and run the operators on some of these, or on all."""
     operated = [plane for name, plane in planes.items() if name in (on or planes)]
-    started = [(plane, operator) for plane in operated for operator in operators]
-    try:
+    started = [(plane, each, each.port()) for plane in operated for each in operators]
+    # However it ends: webhooks that nobody serves would have all other tests refused.
+    with ExitStack() as stack:
         for plane in planes.values():
-            _run(_prepare(plane, operators))
-        for plane, operator in started:
-            plane.run(operator.name, operator.command(plane))
+            stack.callback(_run, plane, partial(_tidy, operators=operators))
+            _run(plane, partial(_prepare, operators=operators))
+        for plane, operator, port in started:
+            plane.run(operator.name, operator.command(plane, port))
+            stack.callback(plane.kill, operator.name)
+        for plane, operator, port in started:
+            if operator.webhooks:
+                project, hooks = operator.project, operator.webhooks
+                stack.callback(_run, plane, partial(webhooks.remove, project=project))
+                tell = partial(webhooks.install, project=project, hooks=hooks, port=port)
+                _run(plane, partial(tell, plane=plane))
         yield
-        for plane, operator in started:
+        for plane, operator, _ in started:
             assert plane.is_running(operator.name), f"{operator.name} has ended"
-    finally:
-        for plane, operator in started:
-            plane.kill(operator.name)
-        for plane in planes.values():
-            _run(_tidy(plane, operators))
 
 
-def _run(work: Coroutine[Any, Any, None]) -> None:
-    """Do something on an event loop of its own."""
+def _run(plane: ControlPlane, work: Callable[[Client], Coroutine[Any, Any, None]]) -> None:
+    """Do something with a client of a cluster, on an event loop of its own."""
+
+    async def connected() -> None:
+        async with connect(plane.access(), name="operated", clock=SystemClock()) as client:
+            await work(client)
+
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        runner.run(work)
+        runner.run(connected())
 
 
-def _client(plane: ControlPlane) -> Client:
-    return connect(plane.access(), name="operated", clock=SystemClock())
+async def _prepare(client: Client, operators: tuple[Operator, ...]) -> None:
+    for operator in operators:
+        for crd in assets.crds(operator.project):
+            await client.create(CRDS, crd)
+            await until_one(client, named(CRDS, crd["metadata"]["name"]), holds("Established"))
+        for resource, obj in operator.needs:
+            await client.create(resource, obj)
 
 
-async def _prepare(plane: ControlPlane, operators: tuple[Operator, ...]) -> None:
-    async with _client(plane) as client:
-        for operator in operators:
+async def _tidy(client: Client, operators: tuple[Operator, ...]) -> None:
+    for operator in operators:
+        async with asyncio.timeout(CLEAR_WITHIN):
             for crd in assets.crds(operator.project):
-                await client.create(CRDS, crd)
-                name = crd["metadata"]["name"]
-                await until_one(client, named(CRDS, name), holds("Established"))
-            for resource, obj in operator.needs:
-                await client.create(resource, obj)
-
-
-async def _tidy(plane: ControlPlane, operators: tuple[Operator, ...]) -> None:
-    async with _client(plane) as client:
-        for operator in operators:
-            async with asyncio.timeout(CLEAR_WITHIN):
-                for crd in assets.crds(operator.project):
-                    with suppress(errors.NotFound):
-                        await client.delete(CRDS, crd["metadata"]["name"])
-                    await until_none(client, named(CRDS, crd["metadata"]["name"]))
-            for resource, obj in reversed(operator.needs):
-                meta = obj["metadata"]
                 with suppress(errors.NotFound):
-                    await client.delete(resource, meta["name"], meta.get("namespace"))
+                    await client.delete(CRDS, crd["metadata"]["name"])
+                await until_none(client, named(CRDS, crd["metadata"]["name"]))
+        for resource, obj in reversed(operator.needs):
+            meta = obj["metadata"]
+            with suppress(errors.NotFound):
+                await client.delete(resource, meta["name"], meta.get("namespace"))
 
 
 @asynccontextmanager

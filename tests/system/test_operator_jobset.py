@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from jobferry.kube import errors
 from jobferry.kube.resources import PODS
-from jobferry.objects import Obj
+from jobferry.objects import Obj, merge_patch
 from jobferry.testing.pods import EXIT_CODE, RUN_SECONDS, STOP_SECONDS
 from tests.system.jobs import FOREVER, Holds, condition, holds
 from tests.system.kinds import JOB_SET, Trial, rights_to_delete
@@ -24,7 +25,7 @@ Submit = Callable[[Obj], Trial]
 
 @pytest.fixture(scope="module", autouse=True)
 def operator(running_fleet: Processes) -> Iterator[None]:
-    """The operator on all clusters."""
+    """The operator on all clusters, with its webhooks."""
     with running(running_fleet.planes, OPERATOR):
         yield
 
@@ -39,7 +40,7 @@ async def of(lab: Lab) -> AsyncIterator[Submit]:
 def job_set(
     *, seconds: float = 0.0, exit_code: int = 0, stops: float = 0.0, **spec: Any
 ) -> Obj:
-    """Return a JobSet of two Jobs, with what the webhook of its operator would fill in."""
+    """Return a JobSet of two Jobs, without what the webhook of its operator fills in."""
     said = {RUN_SECONDS: str(seconds), EXIT_CODE: str(exit_code), STOP_SECONDS: str(stops)}
     container = {"name": "main", "image": "none", "resources": {"requests": {"cpu": "1"}}}
     template = {
@@ -49,15 +50,11 @@ def job_set(
     job = {
         "parallelism": 1,
         "completions": 1,
-        "completionMode": "Indexed",
         "backoffLimit": 0,
         "template": template,
     }
     return {
         "managedBy": "jobferry.io/dispatcher",
-        "network": {"enableDNSHostnames": True, "publishNotReadyAddresses": True},
-        "successPolicy": {"operator": "All"},
-        "startupPolicy": {"startupPolicyOrder": "AnyOrder"},
         "replicatedJobs": [{"name": "workers", "replicas": 2, "template": {"spec": job}}],
         **spec,
     }
@@ -124,6 +121,31 @@ async def test_it_is_suspended_and_resumed(lab: Lab, of: Submit) -> None:
 
     await found.edit({"spec": {"suspend": False}})
     assert not suspended(await found.until(runs))
+
+
+async def test_its_pods_are_changed_while_it_is_suspended_and_only_then(
+    lab: Lab, of: Submit
+) -> None:
+    """The webhooks see to that, on the hub and on the worker: all else of its Jobs stays as it was filled in."""
+    found = of(job_set(seconds=FOREVER))
+    asked = await found.submit()
+    await found.until(runs)
+    [jobs] = asked["spec"]["replicatedJobs"]
+    pods = {"metadata": {"annotations": {"jobferry.io/run-seconds": "0", "flavor": "spot"}}}
+    changed = [merge_patch.apply(jobs, {"template": {"spec": {"template": pods}}})]
+    with pytest.raises(errors.Invalid, match="immutable"):
+        await found.edit({"spec": {"replicatedJobs": changed}})
+
+    await found.edit({"spec": {"suspend": True, "replicatedJobs": changed}})
+    await found.until(suspended)
+    await found.edit({"spec": {"suspend": False}})
+    await found.until(completed)
+
+    mirror = await found.on("north")
+    assert mirror["spec"]["replicatedJobs"] == changed
+    assert not {"NotForwarded", "ChangedOnWorker"} & await lab.world.reasons(found.name)
+    for job in await made(lab.world.workers["north"], lab):
+        assert job["spec"]["template"]["metadata"]["annotations"]["flavor"] == "spot"
 
 
 async def test_one_that_is_created_suspended_runs_nowhere_until_it_is_resumed(

@@ -11,7 +11,7 @@ from jobferry.testing.pods import EXIT_CODE, RUN_SECONDS
 from tests.system.jobs import FOREVER
 from tests.system.kinds import Trial
 from tests.system.lab import Lab
-from tests.system.operator_cases import CASES, Case
+from tests.system.operator_cases import CASES, FLAVOR, Case
 from tests.system.operators import SERVICES, delegating, emptied, made, own_pods, running
 from tests.system.processes import Processes
 from tests.workloads.examples import ADAPTERS, row, suspension
@@ -110,6 +110,25 @@ async def test_it_is_suspended_and_resumed(lab: Lab, case: Case, of: Submit) -> 
 
     await found.edit(suspension(found.adapter, False))
     await found.until(case.runs)
+
+
+async def test_it_is_suspended_and_changed_by_one_edit(
+    lab: Lab, case: Case, of: Submit
+) -> None:
+    """On the hub nothing of it runs, so its webhook there takes at once what that on the worker takes later."""
+    if case.while_stopped is None:
+        pytest.skip("it cannot be changed")
+    found = await of(seconds=FOREVER)
+    await found.until(case.runs)
+
+    await found.edit({"spec": {"suspend": True, **case.while_stopped}})
+    await found.until(lambda obj: found.adapter.stillness(obj).name == "QUIET")
+    await found.edit(suspension(found.adapter, False))
+    await found.until(case.runs)
+
+    for pod in await made(lab.world.workers["north"], lab, PODS):
+        assert pod["metadata"]["annotations"].items() >= FLAVOR.items()
+    assert not {"NotForwarded", "ChangedOnWorker"} & await lab.world.reasons(found.name)
 
 
 async def test_it_leaves_a_drained_worker(lab: Lab, case: Case, of: Submit) -> None:

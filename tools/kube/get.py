@@ -4,6 +4,7 @@ They go to a cache folder outside the tree, where `jobferry.testing.assets` find
 
     <version>/<program>              etcd, kube-apiserver, …
     crds/<project>/<name>.json       what tests install
+    webhooks/<project>/<name>.json   how API servers are told of them
     operators/<project>/<program>    most on request only: `get.py --operator tekton`, `get.py --operators`
 
 Everything is built with Go from modules pinned by hash: go.mod and go.sum in the folders beside this file,
@@ -40,6 +41,9 @@ PACKAGES = {"etcd": "go.etcd.io/etcd/server/v3"}
 
 OFFLINE = ("dial tcp", "no such host", "i/o timeout", "connection refused", "GOPROXY=off")
 """What Go says when it cannot reach the registry of modules."""
+
+KINDS = {"crds": "CustomResourceDefinition", "webhooks": "WebhookConfiguration"}
+"""What is taken out of modules as it is, and how its kind ends."""
 
 ANY_GO = "1.21"
 """Where a module has its own say, Go itself will tell what is wrong."""
@@ -147,23 +151,23 @@ def from_assets(folder: Path) -> list[Step]:
     ]
 
 
-def crds(name: str, project: Mapping[str, Any]) -> Step:
-    """Take the CRDs of a project out of its module."""
+def taken(name: str, project: Mapping[str, Any], what: str) -> Step:
+    """Take the CRDs of a project, or the configurations of its webhooks, out of its module."""
 
     def convert(target: Path) -> None:
         source = _download(project)
         target.mkdir()
-        for pattern in project["crds"]:
+        for pattern in project[what]:
             files = sorted(source.glob(pattern))
             if not files:
                 raise CannotGet(f"{project['module']} {project['version']} has no {pattern}")
             for file in files:
-                _write_crd(file, target)
+                _write_objects(file, KINDS[what], target)
 
     return Step(
-        f"CRDs of {name} {project['version']}",
-        assets.cache() / "crds" / name,
-        _digest(json.dumps(project, sort_keys=True)),
+        f"{what.replace('crds', 'CRDs')} of {name} {project['version']}",
+        assets.cache() / what / name,
+        _project_digest(project, what),
         convert,
         Path.is_dir,
         ANY_GO,
@@ -189,7 +193,7 @@ def operator(name: str, project: Mapping[str, Any]) -> list[Step]:
         Step(
             f"{program} {project['version']}",
             assets.cache() / "operators" / name / program,
-            _digest(json.dumps(project, sort_keys=True)),
+            _project_digest(project),
             build(package),
             _is_program,
             ANY_GO,
@@ -211,7 +215,8 @@ def plan(options: argparse.Namespace) -> list[Step]:
     steps = _current() + kubernetes(assets.OLDEST)
     if options.skew:
         steps += [step for version in assets.SKEW for step in kubernetes(version)]
-    steps += [crds(name, project) for name, project in projects.items()]
+    named = [(name, what) for what in KINDS for name in projects if what in projects[name]]
+    steps += [taken(name, projects[name], what) for name, what in named]
     return steps + _operators(projects, assets.ALWAYS)
 
 
@@ -303,11 +308,11 @@ def _download(project: Mapping[str, Any]) -> Path:
 # -- small things -----------------------------------------------------------------------------
 
 
-def _write_crd(file: Path, folder: Path) -> None:
-    for definition in yaml.load_all(file.read_bytes(), Loader=Loader):
-        if definition and definition.get("kind") == "CustomResourceDefinition":
-            path = folder / f"{definition['metadata']['name']}.json"
-            path.write_text(json.dumps(definition, separators=(",", ":"), default=str))
+def _write_objects(file: Path, kind: str, folder: Path) -> None:
+    for obj in yaml.load_all(file.read_bytes(), Loader=Loader):
+        if obj and obj.get("kind", "").endswith(kind):
+            path = folder / f"{obj['metadata']['name']}.json"
+            path.write_text(json.dumps(obj, separators=(",", ":"), default=str))
 
 
 def _is_program(path: Path) -> bool:
@@ -337,6 +342,12 @@ def _make_writable(folder: Path) -> None:
 
 def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
+
+
+def _project_digest(project: Mapping[str, Any], what: str = "") -> str:
+    """Digest what is said of a project; where its webhooks are makes a difference for these alone."""
+    said = {key: each for key, each in project.items() if key == what or key != "webhooks"}
+    return _digest(json.dumps(said, sort_keys=True))
 
 
 def _digest(*texts: str) -> str:

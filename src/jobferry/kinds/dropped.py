@@ -20,6 +20,16 @@ def dropped_fields(sent: Obj, answer: Obj) -> list[str]:
     return sorted(set(_lost("spec", sent["spec"], answer.get("spec"))))
 
 
+def substance(value: Any) -> Any:
+    """Return a value without the members that are zero to Go, or have nothing else in them."""
+    if isinstance(value, list):
+        return [substance(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    members = {key: substance(each) for key, each in value.items()}
+    return {key: each for key, each in members.items() if each}
+
+
 def _lost(path: str, sent: Any, kept: Any) -> list[str]:
     if sent is None or sent == {} or sent == []:
         return []

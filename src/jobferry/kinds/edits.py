@@ -6,7 +6,7 @@ A row names what of the spec may change later. The rest is one value: that it ch
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from jobferry.kinds import forwarding
+from jobferry.kinds import forwarding, statuses
 from jobferry.kinds.forwarding import NOTHING, Edits, Fields
 from jobferry.kinds.paths import Path, found, without
 from jobferry.kinds.table import SPEC, Row
@@ -48,9 +48,11 @@ class Forwarding:
             return Edits(patch, drift=tuple(self._drift(now, there, traces, ())))
         edited = self._edited(hub, mirror, now, noted)
         refused = {path: why for path in edited if (why := self._refusal(path, now, mirror))}
-        sent = {path: now.get(path) for path in edited if path not in refused}
+        late = self._late(set(edited) - refused.keys(), now, mirror)
+        sent = {path: now.get(path) for path in edited if path not in {*refused, *late}}
+        is_whole = not refused and not late
         return Edits(
-            patch=self._patch(hub, mirror, sent, noted, is_whole=not refused) if sent else None,
+            patch=self._patch(hub, mirror, sent, noted, is_whole=is_whole) if sent else None,
             refusals=tuple(
                 f"{forwarding.pointer(path)}: {why}" for path, why in refused.items()
             ),
@@ -75,11 +77,24 @@ class Forwarding:
                 if named
                 else "nothing of it can be forwarded"
             )
-        if not any(_fits(path, each) for each in self._row.forwards_stopped):
+        if not self._needs_stop(path):
             return None
         suspend = self._row.suspend
         is_stopped = suspend is None or found(mirror, suspend) or now.get(suspend)
         return None if is_stopped else "the mirror is not suspended"
+
+    def _needs_stop(self, path: Path) -> bool:
+        return any(_fits(path, each) for each in self._row.forwards_stopped)
+
+    def _late(self, edited: set[Path], now: Fields, mirror: Obj) -> set[Path]:
+        """Return which edits wait until nothing of the mirror runs any more; without them it does not go on."""
+        row = self._row
+        waiting = {path for path in edited if row.forwards_still and self._needs_stop(path)}
+        if not waiting or row.suspend is None:
+            return set()
+        if found(mirror, row.suspend) and not statuses.is_any(mirror, row.busy):
+            return set()
+        return waiting if now[row.suspend] else {*waiting, row.suspend}
 
     def _forwarded(self) -> Iterable[Path]:
         return (*((self._row.suspend,) if self._row.suspend else ()), *self._patterns)
@@ -98,11 +113,8 @@ class Forwarding:
         self, now: Fields, there: Fields, noted: Fields, edited: Iterable[Path]
     ) -> Iterator[str]:
         """Yield what somebody changed on the mirror; what was added there is no drift, nor is the rest of the spec."""
-        stopped = self._row.forwards_stopped
         paths = {
-            path
-            for path in noted.keys() - set(edited) - {SPEC}
-            if not any(_fits(path, each) for each in stopped)
+            path for path in noted.keys() - set(edited) - {SPEC} if not self._needs_stop(path)
         }
         return forwarding.drift(now, there, noted, paths)
 

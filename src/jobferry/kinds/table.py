@@ -121,6 +121,9 @@ class Row:
     forwards_stopped: tuple[Path, ...] = ()
     """As `forwards`, for what may change only while the workload is suspended."""
 
+    forwards_still: bool = False
+    """Whether that may change only once nothing of it runs any more (`busy`): the operator refuses it before."""
+
     elastic: Path = ()
     """What is there if the worker itself lets the workload grow and shrink."""
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from jobferry.core.kind import Earned
-from jobferry.kinds import pods, tekton_tasks
+from jobferry.kinds import dropped, pods, tekton_tasks
 from jobferry.kinds.custom import CustomKind
 from jobferry.kinds.paths import found, path, word
 from jobferry.kinds.pods import Pods
@@ -57,6 +57,10 @@ class _Run(CustomKind):
         if not self.is_suspended(hub):
             return drafted
         return {**drafted, "spec": {k: v for k, v in drafted["spec"].items() if k != "status"}}
+
+    def dropped_fields(self, sent: Obj, answer: Obj) -> list[str]:
+        """Name what a worker dropped of a mirror: not what is zero, which Tekton's webhook leaves out as Go does."""
+        return dropped.dropped_fields({"spec": dropped.substance(sent["spec"])}, answer)
 
     def shown(self, hub: Obj, mirror: Obj, base: Earned) -> Obj:
         """Return the status that the hub is to show: none while it is pending, as Tekton's webhook refuses a start then."""

@@ -43,6 +43,7 @@ TRAIN_JOB = Row(
     own_pods=JOB_SET_PODS,
     strips=(path("spec.runtimePatches.*.time"),),
     forwards_stopped=(PATCHES,),
+    forwards_still=True,
     looks_up=(TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME),
     started=(),
     ended=(),

@@ -103,13 +103,23 @@ def command_for_operator(project: str) -> str:
 
 def crds(project: str) -> list[dict[str, Any]]:
     """Return the CRDs of another project, fit for an API server on which its webhooks do not run."""
-    folder = cache() / "crds" / project
-    files = sorted(folder.glob("*.json"))
-    if not files:
-        raise Missing(
-            f"the CRDs of {project} are not in {folder}", hint="`make kube` gets them."
-        )
-    definitions = [json.loads(file.read_bytes()) for file in files]
+    definitions = _objects("crds", project)
     for definition in definitions:
         definition["spec"].pop("conversion", None)
     return definitions
+
+
+def webhooks(project: str) -> list[dict[str, Any]]:
+    """Return the configurations by which another project tells an API server of its webhooks."""
+    return _objects("webhooks", project)
+
+
+def _objects(what: str, project: str) -> list[dict[str, Any]]:
+    folder = cache() / what / project
+    files = sorted(folder.glob("*.json"))
+    if not files:
+        called = what.replace("crds", "CRDs")
+        raise Missing(
+            f"the {called} of {project} are not in {folder}", hint="`make kube` gets them."
+        )
+    return [json.loads(file.read_bytes()) for file in files]

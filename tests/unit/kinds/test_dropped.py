@@ -4,6 +4,8 @@ import orjson
 import pytest
 
 from jobferry.kinds.dropped import dropped_fields
+from jobferry.objects import Obj
+from tests.workloads.examples import ADAPTERS
 
 
 def dropped(sent: Any, kept: Any) -> list[str]:
@@ -50,6 +52,19 @@ def test_rule_17_what_was_sent_and_is_not_in_the_answer_was_dropped(
 )
 def test_what_was_added_or_changed_or_empty_was_not_dropped(sent: Any, kept: Any) -> None:
     assert dropped(sent, kept) == []
+
+
+ZEROS: Obj = {"name": "x", "optional": False, "retries": 0, "text": "", "inner": {"list": []}}
+
+
+@pytest.mark.parametrize("name", ["PipelineRun.tekton.dev", "TaskRun.tekton.dev"])
+def test_what_is_zero_is_no_loss_where_a_webhook_leaves_it_out(name: str) -> None:
+    """Tekton's does, which writes what it was given as Go does; a hub without it still has all of it."""
+    sent, kept = {"spec": {"a": [ZEROS]}}, {"spec": {"a": [{"name": "x"}]}}
+    more = {"spec": {"a": [{**ZEROS, "more": 1}]}}
+
+    assert ADAPTERS[name].dropped_fields(sent, kept) == []
+    assert ADAPTERS[name].dropped_fields(more, kept) == ["spec.a[].more"]
 
 
 MANY = [{"key": str(number), "operator": "Exists"} for number in range(20_000)]

@@ -220,21 +220,53 @@ def test_another_image_is_never_forwarded() -> None:
     assert len(found.refusals) == 1
 
 
-def test_patches_of_a_runtime_are_forwarded_while_it_is_suspended_without_those_of_the_hub() -> (
+PATCHES: list[Obj] = [
+    {"manager": "kueue.x-k8s.io/manager"},
+    {"manager": "me", "time": "2026-11-17T11:00:00Z"},
+]
+
+
+def stops(mirror: Obj, *, active: int) -> Obj:
+    """Return the mirror of a TrainJob of which so many Jobs still run."""
+    return {**mirror, "status": {"jobsStatus": [{"name": "node", "active": active}]}}
+
+
+def test_patches_of_a_runtime_are_forwarded_without_those_of_the_hub_once_nothing_runs() -> (
     None
 ):
+    """Trainer's webhook on the worker refuses them before, and with them that it is to stop."""
     hub = example(TRAIN_JOB)
     mirror = mirror_of(hub)
-    patches = [
-        {"manager": "kueue.x-k8s.io/manager"},
-        {"manager": "me", "time": "2026-11-17T11:00:00Z"},
-    ]
-    hub = edited(hub, {"suspend": True, "runtimePatches": patches})
+    hub = edited(hub, {"suspend": True, "runtimePatches": PATCHES})
+    edits = ADAPTERS[TRAIN_JOB].edits
 
-    found = ADAPTERS[TRAIN_JOB].edits(hub, mirror, "")
+    stop = edits(hub, mirror, "")
+    stopping = stops(patched(mirror, stop.patch), active=1)
+    still = stops(stopping, active=0)
+    change = edits(hub, still, "").patch
 
-    assert found.patch is not None
-    assert found.patch["spec"] == {"suspend": True, "runtimePatches": [{"manager": "me"}]}
+    assert stop.patch is not None
+    assert stop.patch["spec"] == {"suspend": True}
+    assert not stop.refusals
+    assert edits(hub, stopping, "") == NOTHING
+    assert change is not None
+    assert change["spec"] == {"runtimePatches": [{"manager": "me"}]}
+    assert edits(hub, patched(still, change), "") == NOTHING
+
+
+def test_a_train_job_goes_on_with_the_patches_that_it_was_given_or_not_at_all() -> None:
+    hub = example(TRAIN_JOB)
+    mirror = mirror_of(hub)
+    edits = ADAPTERS[TRAIN_JOB].edits
+    hub = edited(hub, {"suspend": True})
+    stopping = stops(patched(mirror, edits(hub, mirror, "").patch), active=1)
+    hub = edited(hub, {"suspend": False, "runtimePatches": PATCHES})
+
+    change = edits(hub, stops(stopping, active=0), "").patch
+
+    assert edits(hub, stopping, "") == NOTHING
+    assert change is not None
+    assert change["spec"] == {"suspend": False, "runtimePatches": [{"manager": "me"}]}
 
 
 # Those that grow and shrink by themselves

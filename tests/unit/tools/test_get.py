@@ -34,6 +34,7 @@ offline-*) echo "dial tcp: lookup registry: no such host" >&2; exit 1 ;;
 esac
 """
 CRD = "kind: CustomResourceDefinition\nmetadata: {name: things}\nspec: {a: 1}\n"
+WEBHOOKS = "kind: Secret\n---\nkind: MutatingWebhookConfiguration\nmetadata: {name: fills-in}\n"
 
 
 @dataclass
@@ -52,10 +53,11 @@ class Machine:
         (self.folder / "mood.txt").write_text(mood + "\n")
         for project in tomllib.loads(GET.with_name("projects.toml").read_text()).values():
             module = self.folder / "modules" / project["module"]
-            for pattern in project["crds"]:
-                file = module / pattern.replace("[!m]", "").replace("*", "things")
-                file.parent.mkdir(parents=True)
-                file.write_text(CRD)
+            for what, content in (("crds", CRD), ("webhooks", WEBHOOKS)):
+                for pattern in project.get(what, ()):
+                    file = module / pattern.replace("[!m]", "").replace("*", "things")
+                    file.parent.mkdir(parents=True, exist_ok=True)
+                    file.write_text(content)
             told = "h1:bad" if mood == "forged" else project["sum"]
             answer = json.dumps({"Dir": str(module), "Sum": told})
             (module / "answer.json").write_text(answer)
@@ -108,11 +110,11 @@ def test_everything_is_got_and_a_second_time_nothing(machine: Machine) -> None:
     second = machine.get()
 
     assert first.returncode == 0, first.stderr
-    assert "[1/18] etcd 1.35.8 … " in first.stdout
+    assert "[1/23] etcd 1.35.8 … " in first.stdout
     assert "a first build takes minutes" in first.stdout
-    assert len(built) == 19
+    assert len(built) == 24
     assert machine.calls() == []
-    assert second.stdout == f"All 18 are in {machine.cache}.\n"
+    assert second.stdout == f"All 23 are in {machine.cache}.\n"
 
 
 def test_what_was_got_is_found(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,6 +124,7 @@ def test_what_was_got_is_found(machine: Machine, monkeypatch: pytest.MonkeyPatch
 
     assert assets.missing(assets.CURRENT) == assets.missing(assets.OLDEST) == ()
     assert assets.crds("jobset")[0]["metadata"]["name"] == "things"
+    assert [each["metadata"]["name"] for each in assets.webhooks("jobset")] == ["fills-in"]
 
 
 def test_other_versions_come_on_request_only(machine: Machine) -> None:
