@@ -92,7 +92,7 @@ class Actor:
             try:
                 obj = await self.hub.get(kind.resource, key.name, key.namespace)
             except errors.NotFound as error:
-                if not error.details.get("name"):
+                if not error.names_one:
                     raise KindGone(f"the hub does not serve {kind.resource}") from error
                 return None
             if records.has_object(kind, obj):
@@ -237,7 +237,9 @@ class Actor:
             known = copy.get(key) if copy else None
             try:
                 found = await _client(link).get(kind.resource, key.name, key.namespace)
-            except errors.NotFound:
+            except errors.NotFound as error:
+                if not error.names_one:
+                    raise  # of a kind that is not served nothing is known
                 if copy is not None and known is not None:
                     copy.absorb_absence(key, known.uid)
                 return None
@@ -305,6 +307,10 @@ class Actor:
         try:
             call = calls.create(kind.resource, sent, field_validation="Strict")
             answer = await _client(link).send(call)
+        except errors.NotFound as error:
+            if error.names_one:
+                raise  # its namespace
+            raise Refused(f"it does not serve {kind.resource}") from error
         except FINAL as error:
             # Forbidden is also what a quota is exceeded with: that may be for this workload only.
             is_closed = NO_RIGHT in str(error)
