@@ -19,6 +19,9 @@ from jobferry.runtime import supervise
 
 _INDEX = "batch.kubernetes.io/job-completion-index"
 
+MOST_DIGITS = 10
+"""No index has more."""
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -76,7 +79,7 @@ async def show(source: Source, wanted: Wanted) -> None:
     if not pods:
         when = "any more" if source.kind.finish(source.obj) else "yet"
         render.note(f"{source.name} has no pods on {client.name} {when}.")
-    for pod in sorted(pods, key=_order):
+    for pod in sorted(pods, key=order):
         name, containers = pod["metadata"]["name"], _containers(pod)
         for each in containers:
             title = _title(name if len(pods) > 1 else "", each if len(containers) > 1 else "")
@@ -210,10 +213,12 @@ def _begun(pod: Obj) -> list[str]:
     return [each for each in _containers(pod) if each not in waiting]
 
 
-def _order(pod: Obj) -> tuple[int, str, str]:
+def order(pod: Obj) -> tuple[int, str, str]:
+    """Return what pods are sorted by; whoever may make pods there may annotate them with anything."""
     meta = pod["metadata"]
     index = (meta.get("annotations") or {}).get(_INDEX) or ""
-    return int(index) if index.isdecimal() else -1, meta["creationTimestamp"], meta["name"]
+    is_index = index.isdecimal() and len(index) <= MOST_DIGITS
+    return int(index) if is_index else -1, meta["creationTimestamp"], meta["name"]
 
 
 def _print(body: bytes, title: str) -> None:

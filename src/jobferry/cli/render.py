@@ -18,11 +18,16 @@ def line(words: str) -> None:
 
 def note(words: str) -> None:
     """Say what is worth knowing, beside what was asked for."""
-    print(words, file=sys.stderr, flush=True)
+    print(_harmless(words), file=sys.stderr, flush=True)
 
 
 def error(problem: Error) -> None:
     """Say in one line what went wrong, and in another what to do about it."""
-    print(f"{program()}:", *str(problem).split(), file=sys.stderr)
+    print(f"{program()}:", *_harmless(str(problem)).split(), file=sys.stderr)
     if problem.hint:
-        print(f"hint: {problem.hint}", file=sys.stderr)
+        print(f"hint: {_harmless(problem.hint)}", file=sys.stderr)
+
+
+def _harmless(words: str) -> str:
+    """Return text, part of which others may have written, without what would move the cursor or worse."""
+    return "".join(each if each.isprintable() or each == "\n" else " " for each in words)

@@ -51,7 +51,6 @@ _log = log.get(__name__)
 FINAL = (errors.Forbidden, errors.Invalid, errors.BadRequest)
 """Answers that will be the same if the same is asked again soon."""
 
-
 NO_RIGHT = "cannot create resource"
 """What an API server says of somebody who may not, whichever object it is."""
 
@@ -93,7 +92,7 @@ class Actor:
             try:
                 obj = await self.hub.get(kind.resource, key.name, key.namespace)
             except errors.NotFound as error:
-                if not error.details.get("name"):
+                if not error.names_one:
                     raise KindGone(f"the hub does not serve {kind.resource}") from error
                 return None
             if records.has_object(kind, obj):
@@ -254,7 +253,9 @@ class Actor:
             known = copy.get(key) if copy else None
             try:
                 found = await _client(link).get(kind.resource, key.name, key.namespace)
-            except errors.NotFound:
+            except errors.NotFound as error:
+                if not error.names_one:
+                    raise  # of a kind that is not served nothing is known
                 if copy is not None and known is not None:
                     copy.absorb_absence(key, known.uid)
                 return None
@@ -307,6 +308,10 @@ class Actor:
         try:
             call = calls.create(kind.resource, sent, field_validation="Strict")
             answer = await _client(link).send(call)
+        except errors.NotFound as error:
+            if error.names_one:
+                raise  # its namespace
+            raise Refused(f"it does not serve {kind.resource}") from error
         except FINAL as error:
             # Forbidden is also what a quota is exceeded with: that may be for this workload only.
             is_closed = NO_RIGHT in str(error)
@@ -341,9 +346,8 @@ class Actor:
             raise Refused(f"its name is taken by an object of others: {verdict.reason}")
         # Ours: of this attempt, or of one before it, which the next look at the caches removes.
         _absorb(kind, link, meta["namespace"], found)
-        is_as_sent = verdict.standing is Standing.CURRENT and _generation(found) == _generation(
-            sent
-        )
+        is_current = verdict.standing is Standing.CURRENT
+        is_as_sent = is_current and _generation(found) == _generation(sent)
         return found if is_as_sent else sent  # what was made of another is not to be compared
 
     def _check(self) -> None:

@@ -301,12 +301,15 @@ class CustomKind:
     # Moving it
 
     def stop(self, mirror: Obj) -> Obj | None:
-        """Return the merge patch by which a mirror stops and can go on later; None: its kind cannot."""
-        return _nested(self.row.suspend, True) if self.row.suspend else None
+        """Return the merge patch by which a mirror stops and can go on later; None: its kind cannot, or does not say so."""
+        row = self.row
+        return _nested(row.suspend, True) if row.suspend and row.suspended else None
 
     def stillness(self, mirror: Obj) -> Stillness:
         """Tell how far a mirror is that is to stop, or was deleted."""
         said: Says | None = self.row.suspended
+        if self.is_suspended(mirror) and not mirror.get("status"):
+            return Stillness.QUIET  # nobody has looked at it yet, and perhaps nobody will
         if said is None or not said.holds(mirror):
             return Stillness.RUNS
         if not self.is_suspended(mirror):

@@ -98,6 +98,11 @@ class NotFound(ApiError):
 
     hint = "Check the name and the namespace; for a whole kind, that its CRD is installed."
 
+    @property
+    def names_one(self) -> bool:
+        """Whether it is one object, or its namespace, that is not there: of a kind that is not served, none is named."""
+        return bool(self.details.get("name"))
+
 
 class Conflict(ApiError):
     """The object changed since it was read, or a precondition does not hold."""

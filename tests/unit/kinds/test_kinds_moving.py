@@ -5,12 +5,22 @@ from datetime import UTC, datetime
 import pytest
 
 from jobferry.core.kind import Stillness
+from jobferry.kinds import declared, registry
 from jobferry.objects import Obj, merge_patch
-from tests.workloads.examples import ADAPTERS, NAMES, NOW, example, mirror_of
+from tests.workloads.examples import (
+    ADAPTERS,
+    CONTEXT,
+    DECLARED,
+    NAMES,
+    NOW,
+    example,
+    mirror_of,
+)
 from tests.workloads.lives import LIVES, condition
 
 STOPPABLE = [name for name in NAMES if ADAPTERS[name].stop(example(name))]
 RAY_JOB = "RayJob.ray.io"
+SIMULATION = "Simulation.example.com"
 
 SUSPENDED: dict[str, Obj] = {
     "AppWrapper.workload.codeflare.dev": {"phase": "Suspended"},
@@ -62,6 +72,21 @@ def test_one_that_is_told_to_stop_runs_until_it_says_that_it_has_stopped(name: s
         adapter.stillness(mirror_of(example(name), stopped_status(name))) is Stillness.RESUMES
     )
     assert adapter.stopped_at(stopped(name, stopped_status(name))) is None
+
+
+@pytest.mark.parametrize("name", STOPPABLE)
+def test_one_that_nobody_has_looked_at_need_not_say_that_it_has_stopped(name: str) -> None:
+    # Its operator may not run there at all: then nobody ever says so.
+    assert ADAPTERS[name].stillness(stopped(name, {})) is Stillness.QUIET
+
+
+def test_one_of_a_kind_that_never_says_that_it_has_stopped_leaves_by_deletion() -> None:
+    silent = {key: value for key, value in DECLARED[0].items() if key != "suspended"}
+    adapter = registry.make(CONTEXT, declared.rows([silent]))[SIMULATION]
+    mirror = mirror_of(example(SIMULATION), LIVES[SIMULATION][1])
+
+    assert adapter.stop(mirror) is None
+    assert ADAPTERS[SIMULATION].stop(mirror) == {"spec": {"paused": True}}
 
 
 @pytest.mark.parametrize("name", STOPPABLE)
