@@ -21,7 +21,7 @@ async def cancel(hub: Hub, given: argparse.Namespace, chosen: Settings) -> None:
     found = await hub.chosen(its.resource, list(dict.fromkeys(given.jobs)), "")
     seen = await other_kinds.with_records(hub, its, found)
     for each in seen:
-        undelegated.refuse(each)
+        undelegated.refuse_to_cancel(each)
     is_silent = await silence.warn(hub)
     workers = await _workers(hub)
     for each in seen:

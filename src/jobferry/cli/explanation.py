@@ -1,7 +1,7 @@
 """Why a Job waits, or is where it is: pure, from the objects of the hub."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from jobferry.cli import job_facts, silence
@@ -60,7 +60,8 @@ def explain(
     says.append(_queue(job, policy))
     if not picture.workers:
         says.append(f"There are no Workers: `{program()} {_ADD}` adds one.")
-    says.append(_needs(job))
+    if not JOB.finish(job):
+        says.append(_needs(job))
     if view.priority_note:
         says.append(f"{view.priority_note[0].upper()}{view.priority_note[1:]}.")
     lack = _lack(events, job_facts.worker(job), JOB.finish(job))
@@ -72,9 +73,18 @@ def explain(
 
 
 def explain_any(
-    seen: Workload, picture: Picture, events: Sequence[Obj], lease: Obj | None, now: datetime
+    seen: Workload,
+    picture: Picture,
+    events: Sequence[Obj],
+    lease: Obj | None,
+    now: datetime,
+    *,
+    is_on: bool = True,
 ) -> Explanation:
-    """Explain where a workload of any kind is; `lease` is that of the dispatcher, if it can be read."""
+    """Explain where a workload of any kind is; `lease` is that of the dispatcher, if it can be read.
+
+    `is_on` tells whether its kind is followed by the settings here; what Workers say counts more.
+    """
     unled = [said] if (said := silence.sentence(lease, now)) else []
     says, policy = [_said(seen, now)], picture.policy(seen.obj)
     if isinstance(policy, str):
@@ -84,10 +94,15 @@ def explain_any(
     view = picture.view(seen.obj, policy, refused, kind=seen.kind, record=seen.record)
     refusal = seen.kind.refusal(seen.obj)
     waits = seen.state == "Waiting" and not refusal
-    turn = picture.turn(view, seen.kind) if waits else None
+    is_unseen = waits and _is_unseen(seen.kind, view)
+    turn = picture.turn(view, seen.kind) if waits and (is_on or not is_unseen) else None
     if turn is not None:
         says.append(_in_line(turn, policy))
-    says += [_queue(seen.obj, policy), _needs(seen.obj, seen.kind)]
+    if is_unseen:
+        says.append(_unseen(seen.kind, is_on))
+    says.append(_queue(seen.obj, policy))
+    if not seen.kind.finish(seen.obj):
+        says.append(_needs(seen.obj, seen.kind))
     says += [f"{why}." for why in (refusal, view.priority_note) if why]
     if unknown := seen.kind.unknown_demand(seen.obj):
         says.append(f"Not all that it needs is known: {unknown}.")
@@ -95,7 +110,46 @@ def explain_any(
     opinions = picture.opinions(view, seen.kind)
     if refusal and seen.placed is None:
         opinions = [Opinion(each.worker, False, _REFUSED) for each in opinions]
+    if is_unseen:
+        opinions = [_unsure(each, seen.kind) for each in opinions]
+    says += _leaving(seen, view, opinions)
     return Explanation(says=(*says, *unled), turn=turn, opinions=tuple(opinions))
+
+
+def _is_unseen(kind: Kind, view: View) -> bool:
+    """Tell whether no Worker shows that a kind is served: none may, or nobody has looked."""
+    workers = view.workers.values()
+    return bool(workers) and not any(
+        each.serves(kind.name) or kind.name in each.hidden for each in workers
+    )
+
+
+def _unseen(kind: Kind, is_on: bool) -> str:
+    what = kind.name.partition(".")[0]
+    tells = f"`{program()} kinds` tells what is missing"
+    if is_on:
+        return (
+            f"No Worker serves {what}s, or the dispatcher's settings leave them out: {tells}."
+        )
+    return f"The dispatcher does not follow {what}s, by its settings as they are known here: {tells}."
+
+
+def _unsure(opinion: Opinion, kind: Kind) -> Opinion:
+    """Say no more of a worker than is known, where nobody may have looked."""
+    if opinion.reason != f"does not serve {kind.name}":
+        return opinion
+    return replace(opinion, reason=f"is not known to serve {kind.name}")
+
+
+def _leaving(seen: Workload, view: View, opinions: Sequence[Opinion]) -> list[str]:
+    """Say of an unfinished workload that its worker gives away what it waits for."""
+    worker = view.workers.get(seen.worker or "")
+    if worker is None or not worker.moves_away or seen.kind.finish(seen.obj):
+        return []
+    if not any(each.fits for each in opinions):
+        return [f"It is to leave {seen.worker}, and stays until another Worker can take it."]
+    operator = ", by its operator there" if seen.kind.stop(seen.obj) is not None else ""
+    return [f"It is to leave {seen.worker}, and moves once it has stopped there{operator}."]
 
 
 def _said(seen: Workload, now: datetime) -> str:

@@ -24,7 +24,7 @@ from jobferry.workers import cluster, sight
 from jobferry.workers.resource import WORKERS
 
 _ABOUT = """Lists the kinds of workloads that Jobferry knows: whether the dispatcher follows them, by its settings
-(JOBFERRY_KINDS and so on, as for the dispatcher), whether their CRD is on the hub, and which Workers serve them.
+(JOBFERRY_KINDS and so on, as for the dispatcher) or by what Workers say, whether their CRD is on the hub, and which Workers serve them.
 
 NEEDS says what is missing until workloads of a kind can run; docs/kinds.md tells what each kind can do."""
 
@@ -127,6 +127,8 @@ def standing(
     blind: Mapping[str, str] = MappingProxyType({}),
 ) -> Standing:
     """Say how it stands with a kind, and what it needs."""
+    # A Worker lists what the dispatcher follows there, and that counts more than the settings here.
+    is_on = is_on or bool(workers or blind)
     claimed = kind.claims if kind.accepts is None else kind.claims & kind.accepts
     return Standing(
         kind=kind.name,
@@ -152,12 +154,13 @@ def _needs(
     if not is_on and kind.accepts is not None and not is_borrowed:
         needs.append("claimMultikueue: true")
     elif not is_on:
-        needs.append(f"kinds: [{kind.resource.kind}] in the settings")
+        needs.append(f"kinds: [Job, ..., {kind.resource.kind}] in the settings")
     elif is_borrowed and has_rival:
         needs.append(RUNS)
     if not is_on_hub:
         needs.append("its CRD on the hub")
-    if not is_served:
+    is_custom = "." in kind.resource.group
+    if not is_served and (is_on or is_custom):
         needs.append("a Worker that serves it")
     return needs
 

@@ -9,7 +9,7 @@ from jobferry.cli.arguments import Parser
 from jobferry.dispatch import manifests
 from jobferry.kinds.referred import find
 
-_ABOUT = """Prints YAML for `kubectl apply -f -`.
+_ABOUT = """Prints YAML for `kubectl apply --server-side -f -`.
 
   crds     Worker, Queue and Placement, for the hub
   hub      the service account of the dispatcher on the hub, and its rights

@@ -135,7 +135,8 @@ async def show_why(hub: Hub, name: str, given: argparse.Namespace, chosen: Setti
     seen = await one(hub, its, name)
     undelegated.refuse(seen)
     now = hub.client.clock.now()
-    # It is placed by a dispatcher that follows its kind, even if the settings of this command do not say so.
+    is_on = its.name in {each.name for each in switches.switched_on(chosen)}
+    # A dispatcher may follow its kind even if the settings of this command do not say so.
     chosen = switches.including(chosen, its)
     objects = await read(hub.client, chosen)
     seen = replace(seen, kind=kind(given.kind, chosen, lookup(objects)))
@@ -146,6 +147,7 @@ async def show_why(hub: Hub, name: str, given: argparse.Namespace, chosen: Setti
         await job_events.read(hub.client, seen.obj),
         await silence.read(hub, chosen),
         now,
+        is_on=is_on,
     )
     is_table = given.output == "table"
     shown = why.text(found) if is_table else documents.data(given.output, why.data(found))

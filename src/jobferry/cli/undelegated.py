@@ -29,6 +29,16 @@ def refuse(seen: Workload) -> None:
     raise BadInput(says, hint=f"{is_named}{_anew(kind)}")
 
 
+def refuse_to_cancel(seen: Workload) -> None:
+    """Raise `BadInput` for a workload that is none of ours; say how one of the hub's own is deleted."""
+    if seen.kind.managed_by(seen.obj) in (None, "", seen.kind.own_controller):
+        raise BadInput(
+            f"{seen.title} is not delegated: it does not run on a worker",
+            hint=f"`kubectl delete {seen.kind.resource} {seen.name}` deletes it all the same.",
+        )
+    refuse(seen)
+
+
 def _hint(kind: Adapter, named: str) -> str:
     """Say what may be wrong with a name that is not ours."""
     ours = sorted(kind.claims)

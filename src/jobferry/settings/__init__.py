@@ -109,7 +109,8 @@ class Settings:
         (),
         readers.KINDS,
         "The kinds of workloads that it brings to workers, as in Job or JobSet.jobset.x-k8s.io; `jobferry kinds` lists those"
-        " that it knows. If empty, Jobs and all others that take its managedBy, where their CRDs are on the hub.",
+        " that it knows. Those that are not named are off. If empty, Jobs and all others that take its managedBy, where their CRDs"
+        " are on the hub.",
     )
     claim_multikueue: bool = setting(
         False,

@@ -366,11 +366,13 @@ def test_a_kind_that_lacks_nothing_needs_nothing() -> None:
 
 
 def test_what_a_kind_needs_is_said() -> None:
-    assert standing(is_on=False).needs == "kinds: [JobSet] in the settings"
+    off = standing(is_on=False, workers=()).needs
+    assert off == "kinds: [Job, ..., JobSet] in the settings; a Worker that serves it"
     assert standing(is_on_hub=False).needs == "its CRD on the hub"
     assert standing(workers=()).needs == "a Worker that serves it"
-    closed = standing("RayJob.ray.io", is_on=False)
-    assert (closed.needs, closed.managed_by) == ("claimMultikueue: true", ())
+    closed = standing("RayJob.ray.io", is_on=False, workers=())
+    assert closed.needs == "claimMultikueue: true; a Worker that serves it"
+    assert closed.managed_by == ()
     borrowed = standing("RayJob.ray.io", Settings(claim_multikueue=True), has_rival=True)
     assert "MultiKueue runs on this hub" in borrowed.needs
     assert borrowed.managed_by == ("kueue.x-k8s.io/multikueue",)

@@ -36,7 +36,9 @@ def _parser() -> argparse.ArgumentParser:
     what.add_argument(
         "--hashes", type=_seeds, metavar="A-B", help="play some; tell their hashes"
     )
-    what.add_argument("--history", type=Path, metavar="FILE", help="play one that was written")
+    what.add_argument(
+        "--history", type=_written, metavar="FILE", help="play one that was written"
+    )
     parser.add_argument("--whole", action="store_true", help="do not shorten what fails")
     parser.add_argument("--width", type=int, default=_WIDTH, help="of a line; 0: any")
     parser.add_argument(
@@ -51,11 +53,17 @@ def _seeds(text: str) -> range:
     return range(int(first), int(last or first) + 1)
 
 
+def _written(path: str) -> History:
+    try:
+        return History.parse(Path(path).read_text())
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"{path}: {error.strerror}") from None
+    except (ValueError, KeyError):
+        raise argparse.ArgumentTypeError(f"{path} is no history") from None
+
+
 def _one(given: argparse.Namespace) -> int:
-    if given.history is not None:
-        history = History.parse(given.history.read_text())
-    else:
-        history = draw(given.seed)
+    history = draw(given.seed) if given.history is None else given.history
     logging.getLogger().addHandler(logging.NullHandler())
     outcome = play(history, with_log=not given.quiet)
     if outcome.problems and given.save is not None:
