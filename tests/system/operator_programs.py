@@ -113,8 +113,7 @@ def _mpi(plane: ControlPlane, port: int) -> Call:
     return Call((f"--lock-namespace={HOME}", "--kube-api-qps=200", "--kube-api-burst=400"))
 
 
-MPI = Operator("mpi-operator", _mpi)
-"""There can be one on a machine: it listens on port 8080, whatever it is told."""
+MPI = Operator("mpi-operator", _mpi, fixed_port=8080)
 
 _WRAPPING: Obj = {
     "webhooksEnabled": False,
@@ -175,10 +174,9 @@ APP_WRAPPER_WITH_WEBHOOKS = Operator(
             components=[{"template": _POD}],
         ),
         _sign("AppWrapper.workload.codeflare.dev", REFUSED, components=[]),
-        port=9443,
     ),
+    fixed_port=9443,
 )
-"""There can be one on a machine: its webhooks listen on that port, whatever it is told."""
 
 
 def _trainer(plane: ControlPlane, port: int) -> Call:

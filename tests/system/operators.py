@@ -18,7 +18,7 @@ from jobferry.kube.resources import CRDS, JOBS, PODS
 from jobferry.objects import Obj
 from jobferry.objects.resource import Resource
 from jobferry.testing import assets
-from jobferry.testing.component import free_port
+from jobferry.testing.component import free_port, is_free
 from jobferry.testing.control_plane import ControlPlane
 from jobferry.testing.programs import ADDRESS
 from tests.conftest import new_event_loop
@@ -58,6 +58,9 @@ class Operator:
 
     webhooks: Webhooks | None = None
 
+    fixed_port: int | None = None
+    """Where it listens, whatever it is told, on all addresses: there can be one on a machine."""
+
     @property
     def name(self) -> str:
         """The name of its program."""
@@ -65,7 +68,11 @@ class Operator:
 
     def port(self) -> int:
         """Return where its webhooks are to be."""
-        return (self.webhooks and self.webhooks.port) or free_port(ADDRESS)
+        port = self.fixed_port
+        if port is None:
+            return free_port(ADDRESS)
+        assert is_free("", port), f"port {port}, which {self.name} cannot do without, is taken"
+        return port
 
     def command(self, plane: ControlPlane, port: int) -> list[str]:
         """Return the command that starts it beside a control plane."""

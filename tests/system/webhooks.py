@@ -53,10 +53,8 @@ def _by_url(client: Obj, plane: ControlPlane, port: int) -> Obj:
 class Webhooks:
     """What an API server is told of the webhooks of a project, and how it shows that it has heard."""
 
-    def __init__(self, *signs: Sign, port: int | None = None) -> None:
+    def __init__(self, *signs: Sign) -> None:
         self.signs = signs
-        self.port = port
-        """The one where they are, if it cannot be chosen."""
 
 
 async def install(

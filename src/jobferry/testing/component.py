@@ -101,12 +101,18 @@ class Component:
 def free_port(address: str) -> int:
     """Return a port on which nobody listens at the moment."""
     for port in SystemRandom().sample(PORTS, k=len(PORTS)):
-        with socket.socket() as probe:
-            # As the servers do it, so that closed connections of an earlier one do not matter.
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind((address, port))
-            except OSError:
-                continue
+        if is_free(address, port):
             return port
     raise StartFailed(f"no port of {address} between {PORTS.start} and {PORTS.stop} is free")
+
+
+def is_free(address: str, port: int) -> bool:
+    """Tell whether nobody listens on a port at the moment."""
+    with socket.socket() as probe:
+        # As the servers do it, so that closed connections of an earlier one do not matter.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((address, port))
+        except OSError:
+            return False
+        return True
