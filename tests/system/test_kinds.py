@@ -153,6 +153,20 @@ async def test_work_leaves_a_drained_worker_once_it_has_stopped(stage: Lab, kind
 
 
 @BOTH
+async def test_work_that_no_operator_has_looked_at_leaves_a_drained_worker(
+    stage: Lab, kind: str
+) -> None:
+    found = await placed_north(stage, kind)
+
+    await stage.edit_worker("north", drain="MoveAway")
+
+    assert await found.where(attempt=2) == "south"
+    await found.gone_from("north")
+    mirror = await found.on("south")
+    assert not mirror["spec"].get(SUSPEND[kind])
+
+
+@BOTH
 async def test_work_of_a_lost_worker_moves_and_is_removed_when_it_is_back(
     stage: Lab, kind: str
 ) -> None:
