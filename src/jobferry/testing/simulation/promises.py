@@ -157,8 +157,8 @@ class StoppedBeforeMoved:
 
     def _look(self, exchange: Exchange, made: Obj) -> None:
         known, worker = marks.read(made), exchange.gate.name
-        if known is None:
-            return
+        if known is None or not known.attempt:
+            return  # its worker stripped our marks: it is deleted at once, and no attempt
         self._made[made["metadata"]["uid"]] = known, worker
         # The same attempt on another worker is one, too: the record of it was lost, or somebody else's not seen.
         for attempt in (known.attempt, known.attempt - 1):
