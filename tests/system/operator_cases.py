@@ -15,6 +15,7 @@ from tests.system.operator_programs import (
     MPI,
     RAY,
     TEKTON,
+    TEKTON_WEBHOOK,
     TRAINER,
     TRAINING,
 )
@@ -283,7 +284,7 @@ WRAPPER = Case(
 RUNS = (
     Case(
         "PipelineRun.tekton.dev",
-        (TEKTON,),
+        (TEKTON, TEKTON_WEBHOOK),
         _pipeline,
         _runs_tasks,
         beside=_account,
@@ -291,7 +292,7 @@ RUNS = (
     ),
     Case(
         "TaskRun.tekton.dev",
-        (TEKTON,),
+        (TEKTON, TEKTON_WEBHOOK),
         _task,
         _runs_tasks,
         beside=_account_and_task,

@@ -11,8 +11,8 @@ from jobferry.testing.component import free_port
 from jobferry.testing.control_plane import ControlPlane
 from jobferry.testing.programs import ADDRESS
 from tests.system import dashboard
-from tests.system.operators import Call, Operator
-from tests.system.webhooks import HOME, REFUSED, Sign, Webhooks
+from tests.system.operators import SERVICES, Call, Operator
+from tests.system.webhooks import HOME, REFUSED, Sign, Webhooks, by_service
 from tests.workloads.examples import ADAPTERS
 
 CONFIG_MAPS = Resource("", "v1", "configmaps", "ConfigMap")
@@ -254,10 +254,41 @@ def _tekton(plane: ControlPlane, port: int) -> Call:
     return Call(("-disable-ha", *images), _tekton_variables("controller"))
 
 
+def _tekton_webhook(plane: ControlPlane, port: int) -> Call:
+    variables = {**_tekton_variables("webhook"), "WEBHOOK_PORT": str(port)}
+    return Call(("-disable-ha",), variables)
+
+
 TEKTON = Operator(
     "tekton",
     _tekton,
     program="tekton-controller",
     needs=tuple(_in_home(CONFIG_MAPS, each, {}) for each in _TEKTON_MAPS),
 )
-"""Its webhook does not run: it fills in and checks, but runs nothing."""
+"""What runs the runs."""
+
+_TEKTON_SERVICE = "tekton-pipelines-webhook"
+
+TEKTON_WEBHOOK = Operator(
+    "tekton",
+    _tekton_webhook,
+    program="tekton-webhook",
+    needs=(
+        _in_home(CONFIG_MAPS, "config-leader-election-webhook", {}),
+        _in_home(SECRETS, "webhook-certs", {}),
+        (
+            SERVICES,
+            {
+                "metadata": {"name": _TEKTON_SERVICE, "namespace": HOME},
+                "spec": {"type": "ExternalName", "externalName": ADDRESS},
+            },
+        ),
+    ),
+    webhooks=Webhooks(
+        _sign("PipelineRun.tekton.dev", "timeouts", pipelineRef={"name": "none"}),
+        _sign("PipelineRun.tekton.dev", REFUSED),
+        leads=by_service,
+    ),
+    is_beside=True,
+)
+"""What fills in and checks them: a program of its own."""

@@ -61,10 +61,18 @@ class Operator:
     fixed_port: int | None = None
     """Where it listens, whatever it is told, on all addresses: there can be one on a machine."""
 
+    is_beside: bool = False
+    """Whether it is but another program of a project whose CRDs are there already."""
+
     @property
     def name(self) -> str:
         """The name of its program."""
         return self.program or self.project
+
+    @property
+    def crds(self) -> list[Obj]:
+        """What it needs to have defined."""
+        return [] if self.is_beside else assets.crds(self.project)
 
     def port(self) -> int:
         """Return where its webhooks are to be."""
@@ -122,7 +130,7 @@ def _run(plane: ControlPlane, work: Callable[[Client], Coroutine[Any, Any, None]
 
 async def _prepare(client: Client, operators: tuple[Operator, ...]) -> None:
     for operator in operators:
-        for crd in assets.crds(operator.project):
+        for crd in operator.crds:
             await client.create(CRDS, crd)
             await until_one(client, named(CRDS, crd["metadata"]["name"]), holds("Established"))
         for resource, obj in operator.needs:
@@ -132,7 +140,7 @@ async def _prepare(client: Client, operators: tuple[Operator, ...]) -> None:
 async def _tidy(client: Client, operators: tuple[Operator, ...]) -> None:
     for operator in operators:
         async with asyncio.timeout(CLEAR_WITHIN):
-            for crd in assets.crds(operator.project):
+            for crd in operator.crds:
                 with suppress(errors.NotFound):
                     await client.delete(CRDS, crd["metadata"]["name"])
                 await until_none(client, named(CRDS, crd["metadata"]["name"]))

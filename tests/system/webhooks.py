@@ -3,7 +3,7 @@
 import asyncio
 import json
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +31,9 @@ REFUSED = "denied the request"
 READY_WITHIN = 60.0
 PAUSE = 0.1
 
+Leads = Callable[[Obj, ControlPlane, int], Obj]
+"""Returns how an API server reaches a webhook, given how it would in a cluster that runs pods, and a port."""
+
 
 @dataclass(frozen=True)
 class Sign:
@@ -41,7 +44,12 @@ class Sign:
     says: str
 
 
-def _by_url(client: Obj, plane: ControlPlane, port: int) -> Obj:
+def by_service(client: Obj, _: ControlPlane, port: int) -> Obj:
+    """Lead to a webhook that insists on a Service and sees to the certificate itself."""
+    return {"service": {**client["service"], "namespace": HOME, "port": port}}
+
+
+def by_url(client: Obj, plane: ControlPlane, port: int) -> Obj:
     """Lead to a webhook that has the certificate of the control plane itself."""
     authority = (plane.folder / "ca.crt").read_bytes()
     return {
@@ -53,8 +61,9 @@ def _by_url(client: Obj, plane: ControlPlane, port: int) -> Obj:
 class Webhooks:
     """What an API server is told of the webhooks of a project, and how it shows that it has heard."""
 
-    def __init__(self, *signs: Sign) -> None:
+    def __init__(self, *signs: Sign, leads: Leads = by_url) -> None:
         self.signs = signs
+        self.leads = leads
 
 
 async def install(
@@ -63,7 +72,7 @@ async def install(
     """Tell an API server of webhooks, and wait until it asks them."""
     for resource, obj in _configurations(project):
         for each in obj["webhooks"]:
-            each["clientConfig"] = _by_url(each["clientConfig"], plane, port)
+            each["clientConfig"] = hooks.leads(each["clientConfig"], plane, port)
         await client.create(resource, obj)
     async with asyncio.timeout(READY_WITHIN):
         for sign in hooks.signs:
