@@ -9,7 +9,7 @@ from tests.simulation.teeth import MOST, PAGE, bite
 
 QUICK = (
     "listener-breaks-informer",
-    "stripped-marks-unseen",
+    "same-status-again",
     "status-copied",
     "stale-mirrors-stay",
     "deposed-writes",

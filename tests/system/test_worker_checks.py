@@ -55,7 +55,7 @@ async def test_a_worker_that_cannot_go_yet_says_what_it_waits_for(
         drained = await terminal.out("workers", "drain", "north", "--move-away")
         said = await terminal.out("workers", "remove", "north")
 
-        assert "its unfinished Jobs (1) move to other Workers." in drained
+        assert "its unfinished work (1 Job) moves to other Workers." in drained
         assert "It is being removed: waits until its mirrors are gone" in said
         await lab.world.hub.delete(JOBS, "stays", lab.world.namespace)
         await until_none(lab.world.hub, named(WORKERS, "north"))

@@ -135,7 +135,11 @@ async def test_a_namespace_that_cannot_be_found_even_after_it_was_made_is_a_refu
     def lacks_it(request: Request) -> tuple[int, Obj]:
         if request.target.startswith("/api/v1/namespaces"):
             return 201, {"metadata": {"name": "ns"}}
-        return 404, {"kind": "Status", "message": 'namespaces "ns" not found'}
+        return 404, {
+            "kind": "Status",
+            "message": 'namespaces "ns" not found',
+            "details": {"name": "ns"},
+        }
 
     stage = Stage(lacks_it)
 
@@ -148,7 +152,11 @@ async def test_a_namespace_that_cannot_be_found_even_after_it_was_made_is_a_refu
 async def test_no_namespace_is_made_for_a_leader_that_was() -> None:
     def deposes(_: Request) -> tuple[int, Obj]:
         stage.leads = False
-        return 404, {"kind": "Status", "message": 'namespaces "ns" not found'}
+        return 404, {
+            "kind": "Status",
+            "message": 'namespaces "ns" not found',
+            "details": {"name": "ns"},
+        }
 
     stage = Stage(deposes)
 
