@@ -123,7 +123,8 @@ class Simulation:
         uid = pod["metadata"]["uid"]
         run = self._runs.setdefault(uid, {}).setdefault(part.name, _Run([]))
         run.attempts = [*run.attempts[-1:], Attempt(number=number, began=began)]
-        left = play.seconds - (now - began).total_seconds()
+        # If the clock was put back since it began, it does not take longer for that.
+        left = play.seconds - max((now - began).total_seconds(), 0.0)
         if left <= 0:
             self._end(uid, part.name, play.exit_code)
         elif left != inf:

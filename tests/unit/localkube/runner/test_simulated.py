@@ -1,5 +1,6 @@
 """Pods that only seem to run, in virtual time."""
 
+from datetime import timedelta
 from random import Random
 from typing import Any
 
@@ -19,6 +20,7 @@ from jobferry.localkube.runner.simulated import (
     simulating,
 )
 from jobferry.objects import Obj
+from jobferry.objects.times import timestamp
 from jobferry.testing.clock import ManualClock, settle
 from tests.unit.localkube.runner.world import pod
 
@@ -65,6 +67,23 @@ async def test_pods_of_many_nodes_run_as_long_as_they_say() -> None:
     assert second["short"] == "Succeeded"
     assert second["long"] == "Running"
     assert third["long"] == "Failed"
+
+
+async def test_a_pod_that_goes_on_ends_in_time_though_the_clock_was_put_back() -> None:
+    clock = ManualClock()
+    later = timestamp(clock.now() + timedelta(hours=1))
+    ran = {"name": "main", "state": {"running": {"startedAt": later}}}
+    async with (
+        in_process(clock, without_plugins={"ServiceAccount"}) as cluster,
+        cluster.client() as client,
+    ):
+        await client.create(PODS, simulated("a", "node", seconds=5))
+        status = {"status": {"phase": "Running", "containerStatuses": [ran]}}
+        await client.patch(PODS, "a", status, namespace="default", subresource="status")
+        async with simulating(client, ["node"]):
+            await clock.pass_time(6)
+
+            assert await phases(client) == {"a": "Succeeded"}
 
 
 async def test_a_deleted_pod_ends_and_goes() -> None:
