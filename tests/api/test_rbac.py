@@ -138,7 +138,7 @@ ON_HUB = (
     | each("patch", "workers/status.jobferry.io")
     | each("patch", "queues/status.jobferry.io")
     | each("list watch", PRIORITY_CLASSES)
-    | each("get list watch create patch", PLACEMENTS)
+    | each("get list watch create patch delete", PLACEMENTS)
     | each("list watch", CRDS)
 )
 IN_SYSTEM = each("get list watch", SECRETS) | each("get list watch create patch", LEASES)
