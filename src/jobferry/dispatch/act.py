@@ -84,6 +84,7 @@ class Actor:
         self._inflight = Inflight(requests)
         self._record = record
         self._may_act = may_act
+        self._writing_hub = hub.guarded(self._check)
         self._tells_all_placements = tells_all_placements
 
     async def read_hub(self, kind: Adapter, key: WorkloadKey) -> Obj | None:
@@ -129,9 +130,8 @@ class Actor:
             else calls.patch(RESOURCE, meta["uid"], step.body, namespace=meta["namespace"])
         )
         async with self._inflight.slot(Priority.PLACEMENT):
-            self._check()
             try:
-                answer = await self.hub.send(call)
+                answer = await self._writing_hub.send(call)
             except FINAL as error:
                 raise NotTaken(f"The hub refused its Placement: {error.words}") from error
         self._workloads.placements.absorb(answer.body)
@@ -141,9 +141,8 @@ class Actor:
         meta = step.obj["metadata"]
         name, namespace = meta["name"], meta["namespace"]
         async with self._inflight.slot(Priority.PLACEMENT):
-            self._check()
             try:
-                await self.hub.delete(RESOURCE, name, namespace, uid=meta["uid"])
+                await self._writing_hub.delete(RESOURCE, name, namespace, uid=meta["uid"])
             except errors.Forbidden as error:
                 _log.warning("Placement left behind", placement=name, why=error)
                 return False
@@ -192,13 +191,12 @@ class Actor:
         """Forward a change to a mirror."""
         link, meta = self._link(step.worker), step.obj["metadata"]
         async with link.inflight.slot(Priority.CREATE):
-            self._check()
             body = {
                 **step.patch,
                 "metadata": {**step.patch.get("metadata", {}), "uid": meta["uid"]},
             }
             try:
-                answer = await _client(link).patch(
+                answer = await self._writing(link).patch(
                     kind.resource, meta["name"], body, namespace=meta["namespace"]
                 )
             except FINAL as error:
@@ -213,8 +211,7 @@ class Actor:
         key = Key(meta["namespace"], meta["name"])
         try:
             async with link.inflight.slot(Priority.CREATE):
-                self._check()
-                answer = await _client(link).delete(
+                answer = await self._writing(link).delete(
                     kind.resource,
                     key.name,
                     key.namespace,
@@ -234,9 +231,8 @@ class Actor:
         """Delete a workload on the hub whose time is over, unless it has changed since."""
         meta = hub["metadata"]
         async with self._inflight.slot(Priority.PLACEMENT):
-            self._check()
             with suppress(errors.NotFound):
-                await self.hub.delete(
+                await self._writing_hub.delete(
                     kind.resource,
                     meta["name"],
                     meta["namespace"],
@@ -280,9 +276,8 @@ class Actor:
             subresource="status",
         )
         async with self._inflight.slot(priority):
-            self._check()
             try:
-                answer = await self.hub.send(call)
+                answer = await self._writing_hub.send(call)
             except FINAL as error:
                 raise NotTaken(f"The hub refused its status: {error.words}") from error
         self._workloads.absorb(kind.name, answer.body)
@@ -304,10 +299,9 @@ class Actor:
             ) from error
 
     async def _post(self, kind: Adapter, link: Link, sent: Obj) -> Obj:
-        self._check()
         try:
             call = calls.create(kind.resource, sent, field_validation="Strict")
-            answer = await _client(link).send(call)
+            answer = await self._writing(link).send(call)
         except errors.NotFound as error:
             if error.names_one:
                 raise  # its namespace
@@ -326,10 +320,9 @@ class Actor:
         return made
 
     async def _create_namespace(self, link: Link, name: str) -> None:
-        self._check()
         try:
             with suppress(errors.AlreadyExists):
-                await _client(link).create(NAMESPACES, {"metadata": {"name": name}})
+                await self._writing(link).create(NAMESPACES, {"metadata": {"name": name}})
         except errors.Forbidden as error:
             raise NamespaceRefused(f"namespace {name} is missing, and {error}") from error
 
@@ -350,10 +343,14 @@ class Actor:
         is_as_sent = is_current and _generation(found) == _generation(sent)
         return found if is_as_sent else sent  # what was made of another is not to be compared
 
-    def _check(self) -> None:
-        """Raise `Deposed` if it is not for us to write any more; asked right before each write.
+    def _writing(self, link: Link) -> Client:
+        """Return a client for what is written to a worker."""
+        return _client(link).guarded(self._check)
 
-        Whoever waits for a slot asks then, not before: it may have been a long wait.
+    def _check(self) -> None:
+        """Raise `Deposed` if it is not for us to write any more; asked right before each try of a write.
+
+        Whoever waits for a slot, or to be heard by a busy server, asks then, not before: it may have been a long wait.
         """
         if not self._may_act():
             raise Deposed("it is not for us to write any more")

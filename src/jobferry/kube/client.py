@@ -43,6 +43,9 @@ Headers = tuple[tuple[str, str], ...]
 Reach = Callable[[Server, Clock], Transport]
 """Makes the transport to a server: over sockets (`HttpTransport`), unless all is in one process."""
 
+Check = Callable[[], None]
+"""Raises if nothing is to be sent."""
+
 PACKED: Headers = (("Accept-Encoding", "gzip"),)
 """As Go's clients ask: API servers compress long lists."""
 
@@ -99,6 +102,7 @@ class Client:
         self._credentials = credentials
         self._headers = (("User-Agent", USER_AGENT), *headers)
         self._patience = patience
+        self._check: Check | None = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -111,6 +115,12 @@ class Client:
         other = copy.copy(self)
         other._transport = self._transport.insisting()  # noqa: SLF001 (our own)
         other._patience = retry.Patience(answer=within, retries=0)  # noqa: SLF001
+        return other
+
+    def guarded(self, check: Check) -> "Client":
+        """Return a client of the same cluster that asks right before each try of a call whether it may be sent."""
+        other = copy.copy(self)
+        other._check = check  # noqa: SLF001 (our own)
         return other
 
     get = _verb(calls.get)
@@ -184,6 +194,8 @@ class Client:
 
     async def _exchange(self, call: Call, body: bytes, identity: Identity) -> Answer:
         request = self._request(call, body, identity, PACKED if call.method == "GET" else ())
+        if self._check is not None:
+            self._check()
         try:
             answer = await self._transport.send(request, within=self._patience.answer)
         except (errors.Unreachable, BadInput) as error:

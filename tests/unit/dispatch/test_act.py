@@ -41,6 +41,7 @@ MIRROR: Obj = {
     "spec": {},
 }
 PLACEMENT = Placement("uid", 1, (Shard("east", "east-uid"),))
+BUSY = 429
 
 Respond = Callable[[Request], tuple[int, Obj]]
 
@@ -59,7 +60,8 @@ class Server:
         self.asked.append(f"{request.method} {request.target.partition('?')[0]}")
         await self.answers.wait()
         code, body = self._respond(request)
-        return Answer(code, {}, orjson.dumps(body))
+        headers = {"retry-after": "1"} if code == BUSY else {}
+        return Answer(code, headers, orjson.dumps(body))
 
     def stream(
         self, request: Request, *, within: Seconds
@@ -88,7 +90,8 @@ class Stage:
     def __init__(self, respond: Respond, requests: int = 8) -> None:
         self.server = Server(respond)
         self.leads = True
-        client = Client(self.server, name="test", clock=ManualClock())
+        self.clock = ManualClock()
+        client = Client(self.server, name="test", clock=self.clock)
         workers: Any = Worker(client, requests)
         self.workloads = Workloads(client, [JOB])
         self.actor = Actor(
@@ -128,6 +131,22 @@ async def test_whoever_has_lost_the_lead_while_it_waited_writes_nothing(write: s
     await first
     with pytest.raises(Deposed):
         await second
+    assert len(stage.server.asked) == 1
+
+
+@pytest.mark.parametrize("write", WRITES)
+async def test_whoever_has_lost_the_lead_while_a_server_was_busy_does_not_try_again(
+    write: str,
+) -> None:
+    stage = Stage(lambda _: (BUSY, {"kind": "Status"}))
+    writing = asyncio.ensure_future(WRITES[write](stage.actor))
+    await settle()
+
+    stage.leads = False
+    await stage.clock.pass_time(10)
+
+    with pytest.raises(Deposed):
+        await writing
     assert len(stage.server.asked) == 1
 
 

@@ -31,18 +31,12 @@ async def calm_down(world: World) -> None:
     world.calm.set()
     world.calm_since = world.clock.monotonic()
     world.meddling.clear()
-    for replica in world.replicas.values():
-        replica.process.wake()
-        # As Kubernetes asks of those who restore a cluster: whoever followed it begins anew. Most of the time we notice
-        # by ourselves (`Informer._compare_histories`), but not if its versions are beyond where we were by then.
-        if replica.settings != SETTINGS or world.restored:
-            replica.settings = SETTINGS
-            replica.kill()
-        replica.start()
+    _restart(world, 0.0)
     for moods in world.webhooks.values():
         moods.clear()
     # What was under way when it became calm mends what it broke by itself.
     await sleep(world.clock, 3.0)
+    _restart(world, world.calm_since)
     for name in world.workers:
         async with world.client(name) as client:
             if name in world.restored:
@@ -58,6 +52,22 @@ async def calm_down(world: World) -> None:
                     name
                 )  # its Secret may be from before credentials were revoked
             await _mend_worker(world, hub, name)
+
+
+def _restart(world: World, since: Seconds) -> None:
+    """Let all dispatchers run, as they were at first.
+
+    As Kubernetes asks of those who restore a cluster, whoever followed one that was restored since then begins anew.
+    Most of the time we notice by ourselves (`Informer._compare_histories`), but not if its versions are beyond where we
+    were by then.
+    """
+    is_restored = any(at >= since for at in world.restored.values())
+    for replica in world.replicas.values():
+        replica.process.wake()
+        if replica.settings != SETTINGS or is_restored:
+            replica.settings = SETTINGS
+            replica.kill()
+        replica.start()
 
 
 def _queues(world: World) -> list[str]:

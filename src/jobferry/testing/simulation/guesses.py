@@ -10,8 +10,8 @@ from jobferry.localkube.apiserver.storage.entry import Change
 from jobferry.objects import Obj
 from jobferry.testing.simulation import truth
 from jobferry.testing.simulation.clusters import SimulatedCluster
-from jobferry.testing.simulation.network import Exchange, Process
-from jobferry.testing.simulation.steps import TAKEN, Complain
+from jobferry.testing.simulation.network import TAKEN, Exchange, Process
+from jobferry.testing.simulation.steps import Complain
 from jobferry.testing.simulation.world import World
 
 

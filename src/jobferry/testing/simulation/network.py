@@ -25,6 +25,8 @@ PEOPLE = "user"
 LONG: Seconds = 11.0
 """Who is silent for longer is lost to whoever listens."""
 
+TAKEN = range(200, 300)
+
 QUICK: Seconds = 0.0005
 SLOW: Seconds = 0.006
 """Between these is how long a message takes."""
@@ -87,6 +89,12 @@ class Exchange:
         """Whether it is answered by a stream."""
         return "watch=" in self.request.target
 
+    @property
+    def lists_jobs(self) -> bool:
+        """Whether its answer tells which Jobs there are."""
+        goes_on = self.is_watch and "sendInitialEvents" not in self.request.target
+        return self.request.method == "GET" and self.path.endswith("/jobs") and not goes_on
+
     def __str__(self) -> str:
         return f"{self.who.name} → {self.gate.name}: {self.request.method} {self.path}"
 
@@ -128,6 +136,9 @@ class Network:
         self.returned: dict[tuple[str, str], Seconds] = {}
         """When that was the first time after a long silence."""
 
+        self.blind: dict[tuple[str, str], Seconds] = {}
+        """Since when who sees no Jobs of which cluster: their watch was cut off, and they were not listed since."""
+
         self.meddler = meddler
         self.streams: dict[WireStream, None] = {}
         self._seed = seed
@@ -148,6 +159,16 @@ class Network:
         if now - self.heard.get(pair, now) > LONG:
             self.returned[pair] = now
         self.heard[pair] = now
+
+    def see(self, exchange: Exchange) -> None:
+        """Take note that somebody knows which Jobs a cluster has."""
+        self.blind.pop((exchange.who.name, exchange.gate.name), None)
+
+    def lose_sight(self, exchange: Exchange) -> None:
+        """Take note that somebody was cut off from a watch."""
+        pair = (exchange.who.name, exchange.gate.name)
+        if exchange.path.endswith("/jobs"):
+            self.blind.setdefault(pair, self.heard.get(pair, self.clock.monotonic()))
 
     def exchange(self, who: Process, gate: Gate, request: Request) -> Exchange:
         """Number a request."""
@@ -207,6 +228,8 @@ class Wire:
         await self._who.runs()
         if answer.code not in REFUSALS:
             self._network.hear(exchange)
+        if exchange.lists_jobs and answer.code in TAKEN:
+            self._network.see(exchange)
         return answer
 
     @asynccontextmanager
@@ -230,6 +253,8 @@ class Wire:
             stream = WireStream(network, exchange, found)
             network.streams[stream] = None
             gate.note(found)
+            if exchange.lists_jobs and found.code in TAKEN:
+                network.see(exchange)
             for observe in network.observers:
                 observe(exchange, request, Answer(found.code, found.headers, b""))
             try:
@@ -237,6 +262,8 @@ class Wire:
             finally:
                 gate.forget(found)
                 network.streams.pop(stream, None)
+                if stream.is_cut_off:
+                    network.lose_sight(exchange)
 
     async def close(self) -> None:
         """Nothing is kept open."""
@@ -330,6 +357,11 @@ class WireStream:
         """Tell whose watch it is, of which cluster, and whether of this."""
         known = self.exchange
         return (known.who.name, known.gate.name) == (who, cluster) and what in known.path
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether it was ended before its end."""
+        return self._error is not None
 
     @property
     def is_stalled(self) -> bool:

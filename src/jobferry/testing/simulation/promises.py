@@ -14,9 +14,9 @@ from jobferry.localkube.apiserver.storage.entry import Change
 from jobferry.objects import Obj
 from jobferry.testing.simulation import truth
 from jobferry.testing.simulation.clusters import SimulatedCluster
-from jobferry.testing.simulation.network import LONG, Exchange
+from jobferry.testing.simulation.network import LONG, TAKEN, Exchange
 from jobferry.testing.simulation.replicas import SETTINGS
-from jobferry.testing.simulation.steps import TAKEN, Complain, made_mirror
+from jobferry.testing.simulation.steps import Complain, made_mirror
 from jobferry.testing.simulation.world import World
 
 

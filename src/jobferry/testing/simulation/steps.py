@@ -1,5 +1,6 @@
 """What must hold at every step, whatever goes wrong: each rule is a class with a sentence, and notes what breaks it."""
 
+import math
 from collections import deque
 from collections.abc import Callable
 from functools import partial
@@ -14,14 +15,12 @@ from jobferry.localkube.apiserver.storage.entry import Change
 from jobferry.objects import Obj
 from jobferry.testing.simulation import truth
 from jobferry.testing.simulation.clusters import SimulatedCluster
-from jobferry.testing.simulation.network import Exchange, Process
+from jobferry.testing.simulation.network import TAKEN, Exchange, Process
 from jobferry.testing.simulation.problems import Problem
 from jobferry.testing.simulation.shapes import MANAGER
 from jobferry.testing.simulation.world import World
 
 Complain = Callable[[str], None]
-
-TAKEN = range(200, 300)
 
 
 class StatusAccepted:
@@ -117,8 +116,8 @@ class OneAtATime:
     """No attempt begins while another runs, unless the worker of that one was not heard for as long as was said.
 
     Nor where others have changed the mirror so that it is not ours to see any more, or a cluster was put back to
-    an earlier state: what came back with it was over. Nor while the worker of that one is just coming back: it counts once
-    what it holds is known. And a server that was frozen may get to a request of an
+    an earlier state: what came back with it was over. Nor while the worker of that one is just coming back, or answers but
+    does not let us see its Jobs: it counts once what it holds is known. And a server that was frozen may get to a request of an
     earlier attempt only after its sender has given it up for lost, as was said.
     """
 
@@ -153,6 +152,7 @@ class OneAtATime:
             or bool(world.restored.keys() & {"hub", other.on})
             or is_back
             or self._is_long_ago(network.heard.get(pair, 0.0), exchange.who.name)
+            or self._is_long_ago(network.blind.get(pair, math.inf), exchange.who.name)
         )
 
     def _is_long_ago(self, then: Seconds, who: str) -> bool:
