@@ -52,9 +52,12 @@ async def test_commands_show_other_kinds_too(stage: Lab, terminal: Terminal) -> 
 
     listed = (await terminal.out("jobs", *here)).splitlines()
     assert listed[1].split()[:4] == [found.name, "Placed", worker, "1"]
-    assert f"Worker:     {worker} (attempt 1)" in await terminal.out(
-        "describe", found.name, *here
-    )
+    described = await terminal.out("describe", found.name, *here)
+    assert f"Worker:     {worker} (attempt 1)" in described
+    life = [
+        line.split(maxsplit=2)[-1] for line in described.partition("Life:\n")[2].splitlines()
+    ]
+    assert life == ["made on the hub", f"Placed on worker {worker}"]
     assert f"is placed on {worker}, attempt 1" in await terminal.out("why", found.name, *here)
     kinds = {
         row.split()[0]: row.split()[1:4]
