@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from jobferry.core.placement import ANNOTATION
 from jobferry.kube.resources import PODS
 from jobferry.objects import Obj
 from tests.system.jobs import NORTH_FIRST, condition, job, runs
@@ -52,6 +53,9 @@ async def test_commands_show_other_kinds_too(stage: Lab, terminal: Terminal) -> 
 
     listed = (await terminal.out("jobs", *here)).splitlines()
     assert listed[1].split()[:4] == [found.name, "Placed", worker, "1"]
+    (shown,) = json.loads(await terminal.out("jobs", *here, "-o", "json"))["items"]
+    placed = json.loads(shown["metadata"]["annotations"][ANNOTATION])
+    assert (placed["attempt"], placed["shards"][0]["worker"]) == (1, worker)
     described = await terminal.out("describe", found.name, *here)
     assert f"Worker:     {worker} (attempt 1)" in described
     life = [

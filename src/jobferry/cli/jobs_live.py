@@ -43,6 +43,9 @@ class Subject:
     none: str
     """What is said where there is nothing."""
 
+    document: Callable[[Obj], Obj] = lambda obj: obj
+    """A workload, as programs get it."""
+
     records: Informer[Head] | None = None
     """The Placements of workloads that do not carry theirs."""
 
@@ -184,7 +187,8 @@ class _Lines:
     def _text(self, obj: Obj) -> str:
         if self._form not in ("table", "wide"):
             resource = self._subject.resource
-            return documents.text(self._form, resource, [obj], lambda _: "", is_one=True)
+            told = self._subject.document(obj)
+            return documents.text(self._form, resource, [told], lambda _: "", is_one=True)
         wide = self._form == "wide"
         columns, rows = self._subject.table([obj], self._sight.around)
         is_first, cells = not self._widths, [tables.cell(each) for each in rows[0]]

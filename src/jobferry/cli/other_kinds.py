@@ -70,7 +70,8 @@ async def show_list(hub: Hub, given: argparse.Namespace, labels: str) -> None:
     if not found and is_table:
         render.note(jobs.none_there(hub, labels, its.resource.kind))
         return
-    seen = await with_records(hub, its, found) if is_table else []
+    # Names alone are told to those, too, who use a cluster that is no hub.
+    seen = await with_records(hub, its, found) if given.output != "name" else []
     absent = await absences.read(hub) or {} if is_table else {}
     now, everywhere = hub.client.clock.now(), hub.where.everywhere
 
@@ -78,7 +79,8 @@ async def show_list(hub: Hub, given: argparse.Namespace, labels: str) -> None:
         return tables.text(*table(seen, now, everywhere, absent), wide=wide)
 
     is_one = len(given.names) == 1
-    render.text(documents.text(given.output, its.resource, found, shown, is_one=is_one))
+    told = [each.document for each in seen] or found
+    render.text(documents.text(given.output, its.resource, told, shown, is_one=is_one))
     if is_table:
         await silence.warn(hub)
 
@@ -103,6 +105,7 @@ async def _watch(hub: Hub, its: Adapter, given: argparse.Namespace, labels: str)
     subject = jobs_live.Subject(
         resource=its.resource,
         table=shown,
+        document=lambda obj: seen(obj).document,
         places=lambda obj: seen(obj).places,
         none=jobs.none_there(hub, labels, its.resource.kind),
         records=records,
