@@ -9,7 +9,7 @@ import pytest
 from jobferry.core.placement import ANNOTATION
 from jobferry.kube.resources import PODS
 from jobferry.objects import Obj
-from tests.system.jobs import NORTH_FIRST, condition, job, runs
+from tests.system.jobs import NORTH_FIRST, Holds, condition, job, runs
 from tests.system.kinds import JOB_SET, Trial, known, rights, staged, trial
 from tests.system.lab import Lab
 from tests.system.terminal import Terminal
@@ -135,6 +135,40 @@ async def test_workloads_of_other_kinds_are_watched_like_jobs(
         ended = await terminal.interrupted(process)
 
     assert (ended.code, ended.err) == (130, "")
+
+
+def telling(status: Obj) -> Holds:
+    """Tell of a JobSet whether it shows how often it restarted by then, and whether it had ended."""
+
+    def holds(obj: Obj) -> bool:
+        told = obj.get("status") or {}
+        return all(told.get(name) == status.get(name) for name in ("restarts", "terminalState"))
+
+    return holds
+
+
+async def test_a_watch_prints_no_line_for_what_it_does_not_show(
+    stage: Lab, terminal: Terminal
+) -> None:
+    found = trial(stage, JOB_SET)
+    await found.submit()
+    worker = await found.where()
+    *_, restarted, ended = LIVES[JOB_SET]
+    here = ("-n", stage.world.namespace, "--context", "west", "-k", "jobset")
+
+    async with terminal.started("jobs", "-w", *here) as process:
+        assert process.stdout is not None
+        await process.stdout.readline()
+        lines = [(await process.stdout.readline()).split()[:4]]
+        for color in ("red", "blue"):
+            await found.edit({"metadata": {"labels": {"color": color}}})
+        for status in (restarted, {**restarted, "restarts": 2}, ended):
+            await found.play(worker, status)
+            await found.until(telling(status))
+        while lines[-1][1] != b"Complete":
+            lines.append((await process.stdout.readline()).split()[:4])
+
+    assert [line[1] for line in lines] == [b"Placed", b"Running", b"Complete"]
 
 
 async def test_a_drain_counts_workloads_of_all_kinds(stage: Lab, terminal: Terminal) -> None:

@@ -46,7 +46,7 @@ COLUMNS = (
     Column("STATUS"),
     Column("WORKER"),
     Column("ATTEMPT"),
-    Column("AGE"),
+    Column("AGE", ticking=True),
     Column("QUEUE", wide=True),
 )
 
