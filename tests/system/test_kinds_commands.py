@@ -10,7 +10,7 @@ from jobferry.core.placement import ANNOTATION
 from jobferry.kube.resources import PODS
 from jobferry.objects import Obj
 from tests.system.jobs import NORTH_FIRST, Holds, condition, job, runs
-from tests.system.kinds import JOB_SET, Trial, known, rights, staged, trial
+from tests.system.kinds import JOB_SET, Trial, define, known, rights, staged, trial, undefine
 from tests.system.lab import Lab
 from tests.system.terminal import Terminal
 from tests.system.world import until_none
@@ -85,6 +85,24 @@ async def test_a_new_worker_that_would_not_get_what_it_serves_is_told_of(
     assert "it gets no JobSet, though it serves that: with `--kinds JobSet` it would" in without
     assert "identity" in with_it
     assert "other kinds" not in with_it
+
+
+async def test_a_new_worker_that_lacks_the_crd_of_a_kind_is_told_of_and_can_be_added(
+    lab: Lab, terminal: Terminal
+) -> None:
+    add = ("workers", "add", "new", "--from-context", "east", "--context", "west")
+    north = lab.world.workers["north"]
+
+    without = await terminal.run(*add, "--kinds", "JobSet,Pod")
+    await define(north, JOB_SET)
+    try:
+        with_it = await terminal.run(*add, "--kinds", "JobSet,Pod")
+    finally:
+        await undefine(north, JOB_SET)
+
+    said = "no CRD there serves JobSet.jobset.x-k8s.io/v1alpha2: install it with its operator"
+    assert (said in without.out, said in with_it.out) == (True, False)
+    assert without.err.splitlines()[-1] == "hint: --yes makes it without asking."
 
 
 async def test_commands_wait_for_other_kinds_and_cancel_them(
