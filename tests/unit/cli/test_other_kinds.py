@@ -1,6 +1,5 @@
 """Workloads of other kinds than Jobs, as commands show them."""
 
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +10,7 @@ from jobferry.cli.kinds import Standing
 from jobferry.cli.picture import Objects, Picture
 from jobferry.cli.workload_facts import Workload
 from jobferry.core import placement_object
-from jobferry.core.placement import ANNOTATION, Placement, Shard
+from jobferry.core.placement import Placement, Shard
 from jobferry.core.placement_object import Content
 from jobferry.dispatch import switches
 from jobferry.errors import BadInput
@@ -20,7 +19,7 @@ from jobferry.kinds.references import Reference
 from jobferry.objects import Obj, merge_patch
 from jobferry.settings import DEFAULTS, Settings
 from jobferry.workers import sight
-from tests.unit.cli.hub_objects import NOW, at, client, job, placed, worker
+from tests.unit.cli.hub_objects import NOW, at, client, worker
 from tests.workloads.examples import EXAMPLES
 from tests.workloads.lives import LIVES
 
@@ -76,32 +75,6 @@ def test_a_workload_is_told_in_a_row(
     columns, rows = other_kinds.table([seen], NOW, True)
     assert len(columns) == len(rows[0])
     assert "60s" in tables.text(columns, rows)
-
-
-def test_programs_find_a_placement_where_that_of_a_job_is() -> None:
-    obj = job_set(metadata={"annotations": {"a": "b"}})
-    on_job = placed(job(), "east", attempt=2)["metadata"]["annotations"][ANNOTATION]
-
-    annotations = Workload(JOB_SET, obj, record(obj)).document["metadata"]["annotations"]
-
-    assert annotations["a"] == "b"
-    told, of_job = json.loads(annotations[ANNOTATION]), json.loads(on_job)
-    assert told["shards"] == [{"worker": "east", "cluster": "cluster-east", "base": {}}]
-    assert told == of_job
-    assert ANNOTATION not in obj["metadata"]["annotations"]
-
-
-def test_of_what_is_not_placed_no_placement_is_told_whatever_its_annotation_says() -> None:
-    forged = job_set(metadata={"annotations": {ANNOTATION: "{}"}})
-
-    assert "annotations" not in Workload(JOB_SET, forged).document["metadata"]
-    assert Workload(JOB_SET, job_set()).document == job_set()
-
-
-def test_a_job_is_shown_as_it_is_though_its_kind_is_named() -> None:
-    obj = placed(job(), "east")
-
-    assert Workload(switches.known(DEFAULTS)["Job.batch"], obj).document is obj
 
 
 OURS = "jobferry.io/dispatcher"
