@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from jobferry.core.placement import ANNOTATION
 from jobferry.kube.resources import PODS
 from jobferry.objects import Obj
-from tests.system.jobs import NORTH_FIRST, condition, job, runs
-from tests.system.kinds import JOB_SET, Trial, known, rights, staged, trial
+from tests.system.jobs import NORTH_FIRST, Holds, condition, job, runs
+from tests.system.kinds import JOB_SET, Trial, define, known, rights, staged, trial, undefine
 from tests.system.lab import Lab
 from tests.system.terminal import Terminal
 from tests.system.world import until_none
@@ -52,9 +53,15 @@ async def test_commands_show_other_kinds_too(stage: Lab, terminal: Terminal) -> 
 
     listed = (await terminal.out("jobs", *here)).splitlines()
     assert listed[1].split()[:4] == [found.name, "Placed", worker, "1"]
-    assert f"Worker:     {worker} (attempt 1)" in await terminal.out(
-        "describe", found.name, *here
-    )
+    (shown,) = json.loads(await terminal.out("jobs", *here, "-o", "json"))["items"]
+    placed = json.loads(shown["metadata"]["annotations"][ANNOTATION])
+    assert (placed["attempt"], placed["shards"][0]["worker"]) == (1, worker)
+    described = await terminal.out("describe", found.name, *here)
+    assert f"Worker:     {worker} (attempt 1)" in described
+    life = [
+        line.split(maxsplit=2)[-1] for line in described.partition("Life:\n")[2].splitlines()
+    ]
+    assert life == ["made on the hub", f"Placed on worker {worker}"]
     assert f"is placed on {worker}, attempt 1" in await terminal.out("why", found.name, *here)
     kinds = {
         row.split()[0]: row.split()[1:4]
@@ -78,6 +85,24 @@ async def test_a_new_worker_that_would_not_get_what_it_serves_is_told_of(
     assert "it gets no JobSet, though it serves that: with `--kinds JobSet` it would" in without
     assert "identity" in with_it
     assert "other kinds" not in with_it
+
+
+async def test_a_new_worker_that_lacks_the_crd_of_a_kind_is_told_of_and_can_be_added(
+    lab: Lab, terminal: Terminal
+) -> None:
+    add = ("workers", "add", "new", "--from-context", "east", "--context", "west")
+    north = lab.world.workers["north"]
+
+    without = await terminal.run(*add, "--kinds", "JobSet,Pod")
+    await define(north, JOB_SET)
+    try:
+        with_it = await terminal.run(*add, "--kinds", "JobSet,Pod")
+    finally:
+        await undefine(north, JOB_SET)
+
+    said = "no CRD there serves JobSet.jobset.x-k8s.io/v1alpha2: install it with its operator"
+    assert (said in without.out, said in with_it.out) == (True, False)
+    assert without.err.splitlines()[-1] == "hint: --yes makes it without asking."
 
 
 async def test_commands_wait_for_other_kinds_and_cancel_them(
@@ -128,6 +153,40 @@ async def test_workloads_of_other_kinds_are_watched_like_jobs(
         ended = await terminal.interrupted(process)
 
     assert (ended.code, ended.err) == (130, "")
+
+
+def telling(status: Obj) -> Holds:
+    """Tell of a JobSet whether it shows how often it restarted by then, and whether it had ended."""
+
+    def holds(obj: Obj) -> bool:
+        told = obj.get("status") or {}
+        return all(told.get(name) == status.get(name) for name in ("restarts", "terminalState"))
+
+    return holds
+
+
+async def test_a_watch_prints_no_line_for_what_it_does_not_show(
+    stage: Lab, terminal: Terminal
+) -> None:
+    found = trial(stage, JOB_SET)
+    await found.submit()
+    worker = await found.where()
+    *_, restarted, ended = LIVES[JOB_SET]
+    here = ("-n", stage.world.namespace, "--context", "west", "-k", "jobset")
+
+    async with terminal.started("jobs", "-w", *here) as process:
+        assert process.stdout is not None
+        await process.stdout.readline()
+        lines = [(await process.stdout.readline()).split()[:4]]
+        for color in ("red", "blue"):
+            await found.edit({"metadata": {"labels": {"color": color}}})
+        for status in (restarted, {**restarted, "restarts": 2}, ended):
+            await found.play(worker, status)
+            await found.until(telling(status))
+        while lines[-1][1] != b"Complete":
+            lines.append((await process.stdout.readline()).split()[:4])
+
+    assert [line[1] for line in lines] == [b"Placed", b"Running", b"Complete"]
 
 
 async def test_a_drain_counts_workloads_of_all_kinds(stage: Lab, terminal: Terminal) -> None:

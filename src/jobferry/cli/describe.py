@@ -1,6 +1,6 @@
 """`jobferry describe`: the life of a Job over all its attempts."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from jobferry.cli import (
@@ -52,10 +52,8 @@ def main(arguments: Sequence[str]) -> None:
             queues=await queue_names.read(hub),
         )
         now = hub.client.clock.now()
-        is_table = given.output == "table"
-        shown = text(job, life, now, around) if is_table else None
-        render.text(shown or documents.data(given.output, data(job, life, now, around)))
-        if is_table and is_delegated(job):
+        tell(summary(job, now, around), life, given.output)
+        if given.output == "table" and is_delegated(job):
             await silence.warn(hub)
 
     run(options.where(given), show)
@@ -90,12 +88,15 @@ def _status(seen: Facts) -> str:
     return f"{said} (`{program()} logs {seen.name}` tells more)"
 
 
-def text(job: Obj, life: Sequence[Moment], now: datetime, around: Around = ALONE) -> str:
+def tell(summary: Mapping[str, str], life: Sequence[Moment], form: str) -> None:
+    """Print what there is to say of a workload, and its life."""
+    is_table = form == "table"
+    render.text(text(summary, life) if is_table else documents.data(form, data(summary, life)))
+
+
+def text(summary: Mapping[str, str], life: Sequence[Moment]) -> str:
     """Return a life to be read."""
-    head = [
-        f"{name + ':':<11} {tables.one_line(value)}"
-        for name, value in summary(job, now, around).items()
-    ]
+    head = [f"{name + ':':<11} {tables.one_line(value)}" for name, value in summary.items()]
     began = life[0].at
     rows = [
         f"  {timestamp(each.at)}  {_after(began, each.at):>7}  {_what(each)}" for each in life
@@ -103,13 +104,10 @@ def text(job: Obj, life: Sequence[Moment], now: datetime, around: Around = ALONE
     return "".join(f"{line}\n" for line in [*head, "Life:", *rows])
 
 
-def data(job: Obj, life: Sequence[Moment], now: datetime, around: Around = ALONE) -> Obj:
+def data(summary: Mapping[str, str], life: Sequence[Moment]) -> Obj:
     """Return a life for programs."""
     return {
-        **{
-            name.lower().replace(" ", ""): value
-            for name, value in summary(job, now, around).items()
-        },
+        **{name.lower().replace(" ", ""): value for name, value in summary.items()},
         "life": [
             {
                 "at": timestamp(each.at),

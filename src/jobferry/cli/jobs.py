@@ -34,9 +34,9 @@ COLUMNS = (
     Column("WORKER"),
     Column("ATTEMPT"),
     Column("PROGRESS"),
-    Column("AGE"),
+    Column("AGE", ticking=True),
     Column("QUEUE", wide=True),
-    Column("DURATION", wide=True),
+    Column("DURATION", wide=True, ticking=True),
     Column("MESSAGE", wide=True),
 )
 

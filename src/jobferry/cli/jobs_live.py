@@ -43,6 +43,9 @@ class Subject:
     none: str
     """What is said where there is nothing."""
 
+    document: Callable[[Obj], Obj] = lambda obj: obj
+    """A workload, as programs get it."""
+
     records: Informer[Head] | None = None
     """The Placements of workloads that do not carry theirs."""
 
@@ -124,7 +127,7 @@ class _Sight:
 
 
 class _Lines:
-    """A line for each change, below those before."""
+    """A line for each change of what is shown, below those before."""
 
     def __init__(
         self,
@@ -143,6 +146,9 @@ class _Lines:
         sight.listen(self._hear_worker)
         self._form = form
         self._widths: list[int] = []
+        self._last: dict[Key, object] = {}
+        """What was last shown of each workload."""
+
         self._broken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def run(self) -> None:
@@ -153,6 +159,8 @@ class _Lines:
         """Print a workload that has come or changed."""
         if change.after is not None:
             self._print(change.after)
+        else:
+            self._last.pop(change.item.key, None)
 
     def hear_record(self, change: Change[Head]) -> None:
         """Print a workload that was placed, or placed anew."""
@@ -171,7 +179,7 @@ class _Lines:
         if self._names and item.key.name not in self._names:
             return
         try:
-            render.text(self._text(item.object()))
+            render.text(self._text(item))
         except OSError as error:
             if not self._broken.done():
                 self._broken.set_exception(error)
@@ -181,23 +189,36 @@ class _Lines:
         if isinstance(link.trouble, Transient) and not link.is_following:
             render.note(f"{link.trouble}; trying again")
 
-    def _text(self, obj: Obj) -> str:
-        if self._form not in ("table", "wide"):
-            resource = self._subject.resource
-            return documents.text(self._form, resource, [obj], lambda _: "", is_one=True)
-        wide = self._form == "wide"
-        columns, rows = self._subject.table([obj], self._sight.around)
+    def _text(self, item: Item[Head]) -> str:
+        """Return what is to be said of a workload; nothing if nothing that is shown has changed."""
+        if self._form in ("table", "wide"):
+            return self._line(item)
+        resource, told = self._subject.resource, self._subject.document(item.object())
+        text = documents.text(self._form, resource, [told], lambda _: "", is_one=True)
+        # A name is printed for every change, as kubectl does: scripts wait for it.
+        return text if self._form == "name" or self._is_news(item.key, text) else ""
+
+    def _line(self, item: Item[Head]) -> str:
+        columns, rows = self._subject.table([item.object()], self._sight.around)
         is_first, cells = not self._widths, [tables.cell(each) for each in rows[0]]
+        is_wide = self._form == "wide"
+        shown = [at for at, column in enumerate(columns) if is_wide or not column.wide]
+        if not self._is_news(item.key, [cells[at] for at in shown if not columns[at].ticking]):
+            return ""
         if is_first:
             self._widths = [len(column.title) for column in columns]
         # Columns grow with what comes, and never shrink again.
         self._widths = [max(pair) for pair in zip(self._widths, map(len, cells), strict=True)]
         lines = [[column.title for column in columns], cells] if is_first else [cells]
-        shown = [at for at, column in enumerate(columns) if wide or not column.wide]
         return "".join(
             tables.GAP.join(line[at].ljust(self._widths[at]) for at in shown).rstrip() + "\n"
             for line in lines
         )
+
+    def _is_news(self, key: Key, shown: object) -> bool:
+        is_same = self._last.get(key) == shown
+        self._last[key] = shown
+        return not is_same
 
 
 class _Redrawn:

@@ -9,6 +9,7 @@ from datetime import datetime
 from jobferry import settings
 from jobferry.cli import (
     absences,
+    describe,
     documents,
     explanation,
     job_events,
@@ -19,6 +20,7 @@ from jobferry.cli import (
     undelegated,
     waiting,
     why,
+    workload_timeline,
 )
 from jobferry.cli.hub import Hub
 from jobferry.cli.job_facts import QUEUE_LABEL, Around
@@ -44,7 +46,7 @@ COLUMNS = (
     Column("STATUS"),
     Column("WORKER"),
     Column("ATTEMPT"),
-    Column("AGE"),
+    Column("AGE", ticking=True),
     Column("QUEUE", wide=True),
 )
 
@@ -68,7 +70,8 @@ async def show_list(hub: Hub, given: argparse.Namespace, labels: str) -> None:
     if not found and is_table:
         render.note(jobs.none_there(hub, labels, its.resource.kind))
         return
-    seen = await with_records(hub, its, found) if is_table else []
+    # Names alone are told to those, too, who use a cluster that is no hub.
+    seen = await with_records(hub, its, found) if given.output != "name" else []
     absent = await absences.read(hub) or {} if is_table else {}
     now, everywhere = hub.client.clock.now(), hub.where.everywhere
 
@@ -76,7 +79,8 @@ async def show_list(hub: Hub, given: argparse.Namespace, labels: str) -> None:
         return tables.text(*table(seen, now, everywhere, absent), wide=wide)
 
     is_one = len(given.names) == 1
-    render.text(documents.text(given.output, its.resource, found, shown, is_one=is_one))
+    told = [each.document for each in seen] or found
+    render.text(documents.text(given.output, its.resource, told, shown, is_one=is_one))
     if is_table:
         await silence.warn(hub)
 
@@ -101,6 +105,7 @@ async def _watch(hub: Hub, its: Adapter, given: argparse.Namespace, labels: str)
     subject = jobs_live.Subject(
         resource=its.resource,
         table=shown,
+        document=lambda obj: seen(obj).document,
         places=lambda obj: seen(obj).places,
         none=jobs.none_there(hub, labels, its.resource.kind),
         records=records,
@@ -117,16 +122,12 @@ async def _may_list(hub: Hub, resource: Resource) -> bool:
 
 
 async def show_life(hub: Hub, name: str, given: argparse.Namespace) -> None:
-    """Tell what is known of a workload of a kind, and what happened to it."""
+    """Tell the life of a workload of a kind."""
     its = kind(given.kind, settings.load(environ=os.environ))
     seen = await one(hub, its, name)
     events = await job_events.read(hub.client, seen.obj)
-    now = hub.client.clock.now()
-    if given.output == "table":
-        render.text(text(seen, events, now))
-    else:
-        told = [{"reason": each["reason"], "message": each["message"]} for each in events]
-        render.text(documents.data(given.output, {**summary(seen, now), "events": told}))
+    life = workload_timeline.life(seen, events)
+    describe.tell(summary(seen, hub.client.clock.now()), life, given.output)
 
 
 async def show_why(hub: Hub, name: str, given: argparse.Namespace, chosen: Settings) -> None:
@@ -197,7 +198,7 @@ def table(
 
 
 def summary(seen: Workload, now: datetime) -> dict[str, str]:
-    """Return what is to be said of a workload before its events."""
+    """Return what is to be said of a workload before its life."""
     meta, placed = seen.obj["metadata"], seen.placed
     attempt = f" (attempt {seen.attempt})" if seen.attempt else ""
     lines = {
@@ -211,17 +212,6 @@ def summary(seen: Workload, now: datetime) -> dict[str, str]:
         "Age": durations.since(meta.get("creationTimestamp"), now),
     }
     return {name: value for name, value in lines.items() if value}
-
-
-def text(seen: Workload, events: Sequence[Obj], now: datetime) -> str:
-    """Return what is known of a workload, to be read."""
-    head = [f"{name + ':':<11} {value}" for name, value in summary(seen, now).items()]
-    told = sorted(events, key=lambda each: str(each.get("lastTimestamp") or ""))
-    rows = [
-        f"  {each.get('lastTimestamp') or ''}  {each['reason']}: {tables.one_line(each['message'])}"
-        for each in told
-    ]
-    return "".join(f"{line}\n" for line in [*head, "Events:", *(rows or ["  none"])])
 
 
 def _goals(its: Adapter) -> dict[str, Goal]:

@@ -108,6 +108,18 @@ def left_out(kinds: Sequence[Resource]) -> list[Finding]:
     return [Finding("other kinds", WARNING, says)]
 
 
+def unserved(kinds: Sequence[Resource]) -> list[Finding]:
+    """Judge that a cluster does not serve kinds on which rights were asked for, which may come later."""
+    if not kinds:
+        return []
+    named, listed = ", ".join(map(cluster.name, kinds)), ",".join(each.kind for each in kinds)
+    says = (
+        f"no CRD there serves {named}: install it with its operator, now or later;"
+        f" until then this worker gets no {listed}"
+    )
+    return [Finding("other kinds", WARNING, says)]
+
+
 def references(wanted: Sequence[Resource], missing: Sequence[Right]) -> list[Finding]:
     """Judge whether we may look for what workloads refer to; nothing depends on it but that we tell what is missing."""
     lacking = {(each.group, each.resource) for each in missing}

@@ -9,10 +9,11 @@ NOTHING = "<none>"
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column; `wide` ones are left out unless somebody asks for all."""
+    """A column; `wide` ones are left out unless somebody asks for all, `ticking` ones change as time passes."""
 
     title: str
     wide: bool = False
+    ticking: bool = False
 
 
 Row = Sequence[object]

@@ -1,7 +1,7 @@
 """The life of a Job over all its attempts, from its status, its conditions and its events: pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from jobferry.core import placement, records, times
@@ -19,20 +19,26 @@ class Moment:
     at: datetime
     what: str
     source: str
-    """Where that is known from: metadata, status, condition or event."""
+    """Where that is known from: metadata, record (a Placement), status, condition or event."""
 
     often: int = 1
     until: datetime | None = None
     """When it happened last, if more than once."""
 
+    is_end: bool = False
+
 
 def life(job: Obj, events: Iterable[Obj]) -> list[Moment]:
     """Return what happened to a Job, in order."""
-    told = [moment for event in events if (moment := _event(event))]
-    found = [*_metadata(job), *_status(job), *_conditions(job, told), *told]
+    told = from_events(events)
+    return in_order([*from_metadata(job), *_status(job), *_conditions(job, told), *told])
+
+
+def in_order(found: Iterable[Moment]) -> list[Moment]:
+    """Return moments one after the other."""
     # What is told in the same second happened in this order.
-    rank = {"metadata": 0, "event": 1, "condition": 2, "status": 3}
-    return sorted(found, key=lambda each: (each.at, _is_end(each), rank[each.source]))
+    rank = {"metadata": 0, "event": 1, "record": 2, "condition": 3, "status": 4}
+    return sorted(found, key=lambda each: (each.at, each.is_end, rank[each.source]))
 
 
 def earned(job: Obj) -> list[str]:
@@ -48,8 +54,9 @@ def earned(job: Obj) -> list[str]:
     ]
 
 
-def _metadata(job: Obj) -> Iterator[Moment]:
-    meta = job["metadata"]
+def from_metadata(workload: Obj) -> Iterator[Moment]:
+    """Tell when a workload was made and deleted."""
+    meta = workload["metadata"]
     yield Moment(times.instant(meta["creationTimestamp"]), "made on the hub", "metadata")
     if deleted := meta.get("deletionTimestamp"):
         yield Moment(times.instant(deleted), "deleted on the hub", "metadata")
@@ -73,17 +80,33 @@ def _conditions(job: Obj, told: Sequence[Moment]) -> Iterator[Moment]:
             continue
         at, holds = times.instant(since), each.get("status") == "True"
         if type == placement.CONDITION:
-            # Events say it better, as long as the server keeps them; of the first placement there mostly is none.
-            moves = [moment.at for moment in told if moment.what.startswith("Placed on worker")]
-            if not moves:
-                yield Moment(at, _placed(job, str(each.get("message"))), "condition")
-            elif at < min(moves):
-                yield Moment(at, "placed for the first time", "condition")
+            words = _placed(job, str(each.get("message")))
+            yield from first_placement(Moment(at, words, "condition"), told)
         elif type == SUSPENDED:
             yield Moment(at, "suspended" if holds else "resumed", "condition")
         elif holds:
-            why = ": ".join(filter(None, (each.get("reason"), each.get("message"))))
-            yield Moment(at, f"{type}{f' ({why})' if why else ''}", "condition")
+            yield Moment(at, f"{type}{why(each)}", "condition", is_end=type in _ENDS)
+
+
+def why(condition: Obj) -> str:
+    """Return in brackets what a condition says besides its type."""
+    said = ": ".join(
+        str(told) for name in ("reason", "message") if (told := condition.get(name))
+    )
+    return f" ({said})" if said else ""
+
+
+def first_placement(known: Moment, told: Sequence[Moment]) -> Iterator[Moment]:
+    """Tell of the first placement, which is known from a record, what events do not tell.
+
+    They say it better, as long as the server keeps them; of the first one there mostly is none.
+    """
+    events = [each for each in told if each.what.startswith("Placed on worker")]
+    first = min(events, key=lambda each: each.at, default=None)
+    if first is None:
+        yield known
+    elif known.at < first.at and ", attempt " in first.what:
+        yield replace(known, what="placed for the first time")
 
 
 def _placed(job: Obj, message: str) -> str:
@@ -92,6 +115,11 @@ def _placed(job: Obj, message: str) -> str:
     if known is not None and known.attempt == 1:
         return f"Placed on worker {', '.join(shard.worker for shard in known.shards)}"
     return f"placed; by now: {message}"
+
+
+def from_events(events: Iterable[Obj]) -> list[Moment]:
+    """Return what events tell."""
+    return [moment for event in events if (moment := _event(event))]
 
 
 def _event(event: Obj) -> Moment | None:
@@ -107,7 +135,3 @@ def _event(event: Obj) -> Moment | None:
         what = f"{event.get('reason')}: {what}"
     until = times.instant(last) if last and often > 1 else None
     return Moment(times.instant(first), what, "event", often, until)
-
-
-def _is_end(moment: Moment) -> bool:
-    return moment.source == "condition" and moment.what.split(" ", 1)[0] in _ENDS

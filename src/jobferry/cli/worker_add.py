@@ -130,7 +130,7 @@ async def check(hub: Client, asked: Asked, reach: Connect) -> list[Finding]:
                 )
                 if each.check != "rights"
             ),
-            *preflight.left_out(await cluster.served(client, _not_asked_for(asked))),
+            *await _other_kinds(client, asked),
             preflight.lacking(await rights.missing(client, enrolment.to_make()), whose="you"),
         ]
     if failed := preflight.failures(findings):
@@ -142,8 +142,13 @@ async def check(hub: Client, asked: Asked, reach: Connect) -> list[Finding]:
     return findings
 
 
-def _not_asked_for(asked: Asked) -> list[Resource]:
-    return [each for each in worker_test.besides() if each not in asked.kinds]
+async def _other_kinds(client: Client, asked: Asked) -> list[Finding]:
+    """Compare the kinds besides Jobs that are asked for with those that are there."""
+    served = await cluster.served(client, dict.fromkeys([*asked.kinds, *worker_test.besides()]))
+    return [
+        *preflight.unserved([each for each in asked.kinds if each not in served]),
+        *preflight.left_out([each for each in served if each not in asked.kinds]),
+    ]
 
 
 _HINTS = {

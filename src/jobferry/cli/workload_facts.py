@@ -3,8 +3,10 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 
+import orjson
+
 from jobferry.cli.job_facts import HUB, UNKNOWN
-from jobferry.core import records
+from jobferry.core import placement, records
 from jobferry.core.placement import Placement
 from jobferry.kinds.adapter import Adapter
 from jobferry.objects import Obj
@@ -91,3 +93,25 @@ class Workload:
         """For the how many-th time it was placed; 0: never."""
         placed = self.placed
         return placed.attempt if placed else 0
+
+    @property
+    def document(self) -> Obj:
+        """It, for programs: its placement is told where Jobs have theirs, and nobody's forged one is."""
+        if self.kind.carries_record:
+            return self.obj
+        meta, placed = self.obj["metadata"], self.placed
+        notes = {**(meta.get("annotations") or {}), placement.ANNOTATION: None}
+        if placed is not None:
+            notes[placement.ANNOTATION] = _note(placed)
+        kept = {name: note for name, note in notes.items() if note is not None}
+        others = {name: member for name, member in meta.items() if name != "annotations"}
+        return {**self.obj, "metadata": {**others, **({"annotations": kept} if kept else {})}}
+
+
+def _note(placed: Placement) -> str:
+    """Return a placement as the annotation of a Job tells it; no attempt of another kind leaves a base to the next."""
+    shards = [
+        {"worker": each.worker, "cluster": each.cluster, "base": {}} for each in placed.shards
+    ]
+    about = {"format": placement.FORMAT, "uid": placed.uid, "attempt": placed.attempt}
+    return orjson.dumps({**about, "shards": shards}).decode()

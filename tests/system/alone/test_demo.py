@@ -37,6 +37,12 @@ def running(folder: Path) -> list[str]:
     return found
 
 
+def heed_signals() -> None:
+    """Undo what is inherited: what a shell runs in the background ignores Ctrl-C, what nohup runs a hangup."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 @contextmanager
 def demo(folder: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
     """Run a demo in a pipe during the block; whatever becomes of it, nothing is left to later tests."""
@@ -46,8 +52,7 @@ def demo(folder: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        # What a shell runs in the background ignores Ctrl-C, and so does all that it starts.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 (no locks in it)
+        preexec_fn=heed_signals,  # noqa: PLW1509 (no locks in it)
     )
     try:
         yield process

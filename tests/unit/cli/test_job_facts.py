@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from jobferry.cli import absences, describe, jobs, queue_names, timeline
+from jobferry.cli import absences, describe, jobs, queue_names
 from jobferry.cli.job_facts import Around, facts, is_delegated, progress, state, worker
 from jobferry.cli.waiting import GOALS
 from tests.unit.cli.hub_objects import NOW, at, event, job, placed, queue
@@ -38,9 +38,8 @@ def test_a_job_whose_pods_do_not_start_does_not_run() -> None:
 
     assert facts(stuck, NOW).message == "0 of 1 pod ready"
     assert not GOALS["running"].holds(stuck)
-    assert "Starting: 0 of 1 pod ready (`jobferry logs train`" in describe.text(
-        stuck, timeline.life(stuck, ()), NOW
-    )
+    told = describe.summary(stuck, NOW)["Status"]
+    assert told.startswith("Starting: 0 of 1 pod ready (`jobferry logs train`")
     assert GOALS["running"].holds(job(status={"active": 1, "ready": 1}))
     assert GOALS["running"].holds(job(status={"active": 1}))
 
@@ -66,9 +65,8 @@ def test_nobody_knows_how_a_job_stands_whose_worker_is_not_heard_of() -> None:
     seen = facts(placed(runs, "east"), NOW, around)
     assert (seen.state, seen.message) == ("Unknown", told["east"])
     assert jobs.row(placed(runs, "west"), NOW, False, around)[1] == "Unknown"
-    assert f"Unknown: {told['west']}" in describe.text(
-        placed(runs, "west"), timeline.life(runs, ()), NOW, around
-    )
+    shown = describe.summary(placed(runs, "west"), NOW, around)
+    assert shown["Status"] == f"Unknown: {told['west']}"
     assert facts(placed(runs, "north"), NOW, around).state == "Running"
     done = job(status={"conditions": [COMPLETE]})
     assert facts(placed(done, "east"), NOW, around).state == "Complete"

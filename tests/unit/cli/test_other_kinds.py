@@ -19,7 +19,7 @@ from jobferry.kinds.references import Reference
 from jobferry.objects import Obj, merge_patch
 from jobferry.settings import DEFAULTS, Settings
 from jobferry.workers import sight
-from tests.unit.cli.hub_objects import NOW, at, client, event, worker
+from tests.unit.cli.hub_objects import NOW, at, client, worker
 from tests.workloads.examples import EXAMPLES
 from tests.workloads.lives import LIVES
 
@@ -75,17 +75,6 @@ def test_a_workload_is_told_in_a_row(
     columns, rows = other_kinds.table([seen], NOW, True)
     assert len(columns) == len(rows[0])
     assert "60s" in tables.text(columns, rows)
-
-
-def test_a_life_is_told_by_its_events() -> None:
-    obj = job_set()
-    told = [event("Placed", "Placed on worker east", age=5), event("Refused", "no", age=9)]
-
-    text = other_kinds.text(Workload(JOB_SET, obj, record(obj)), told, NOW)
-
-    assert "Worker:     east (attempt 2)\n" in text
-    assert text.index("Refused: no") < text.index("Placed: Placed on worker east")
-    assert "Events:\n  none\n" in other_kinds.text(Workload(JOB_SET, obj), [], NOW)
 
 
 OURS = "jobferry.io/dispatcher"

@@ -95,6 +95,17 @@ def test_kinds_that_a_new_worker_serves_and_would_not_get_are_told() -> None:
     assert preflight.left_out([]) == []
 
 
+def test_kinds_that_were_asked_for_and_have_no_crd_there_are_told() -> None:
+    (found,) = preflight.unserved([Resource("ray.io", "v1", "rayjobs", "RayJob")])
+
+    assert found.verdict == WARNING
+    assert found.says == (
+        "no CRD there serves RayJob.ray.io/v1: install it with its operator, now or later;"
+        " until then this worker gets no RayJob"
+    )
+    assert preflight.unserved([]) == []
+
+
 def test_an_account_gets_rights_on_the_kinds_that_were_asked_for() -> None:
     kinds = [Resource("ray.io", "v1", "rayjobs", "RayJob")]
     usual, more = (

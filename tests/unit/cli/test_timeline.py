@@ -90,15 +90,16 @@ def test_events_of_both_generations_are_read() -> None:
     (moment,) = timeline.life(job(), [new])[1:]
 
     assert (moment.often, moment.until) == (3, NOW.replace(minute=59, second=59, hour=11))
-    shown = describe.text(job(), timeline.life(job(), [new]), NOW)
+    shown = describe.text(describe.summary(job(), NOW), timeline.life(job(), [new]))
     assert f"no (3 times, the last at {at(-1)})" in shown
 
 
 def test_a_description_leaves_out_what_there_is_not() -> None:
-    shown = describe.text(job(), timeline.life(job(), []), NOW)
+    summary, life = describe.summary(job(), NOW), timeline.life(job(), [])
+    shown = describe.text(summary, life)
 
     assert "Name:       train\n" in shown
     assert "Worker:     none yet\n" in shown
     assert "Queue" not in shown
     assert describe.summary(job(manager=None), NOW)["Delegated"] == "no"
-    assert describe.data(job(), timeline.life(job(), []), NOW)["life"][0]["at"] == at(-60)
+    assert describe.data(summary, life)["life"][0]["at"] == at(-60)
