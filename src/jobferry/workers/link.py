@@ -150,6 +150,15 @@ class Link:
         if not self._renewals:
             self._news.set()
 
+    def forgive(self, slip: timedelta) -> None:
+        """Take note that so much of the time in which it is missed was none in which we listened."""
+        now = self._clock.now()
+        if self._missed_since is not None:
+            self._missed_since = min(now, self._missed_since + slip)
+        if self.state.lost_since is not None:
+            since = min(now, self.state.lost_since + slip)
+            self._set(replace(self.state, lost_since=since))
+
     async def _stay_connected(self) -> None:
         """Connect; the kubeconfig is read anew whenever it proves wrong."""
         failures = 0

@@ -1,6 +1,7 @@
 """All workers: a link for each Worker object on the hub, live."""
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
 from functools import partial
 
 from jobferry import log
@@ -26,6 +27,7 @@ from jobferry.workers.mirrors import MirrorHead
 from jobferry.workers.resource import WORKERS, Spec, WorkerHead
 from jobferry.workers.roster import Roster, Turn, Watched
 from jobferry.workers.source import Rules
+from jobferry.workers.vigil import Vigil
 
 AT_A_TIME = 8
 
@@ -99,6 +101,7 @@ class Workers:
         )
         async with supervise.tasks("workers", clock=self._clock) as self._tasks:
             self._tasks.start("objects", self.objects.run)
+            self._tasks.start("vigil", Vigil(self._clock, self._note_slip).run)
             await self.objects.synced.wait()
             self._warn_of_none()
             await loop.run()
@@ -158,6 +161,10 @@ class Workers:
     def _note_state(self, name: str) -> None:
         self._update_roster()
         self._queue.add(name)
+
+    def _note_slip(self, slip: timedelta) -> None:
+        for link in self.links():
+            link.forgive(slip)
 
     def _update_roster(self) -> None:
         states = {link.name: link.state for link in self.links()}

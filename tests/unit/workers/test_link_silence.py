@@ -266,3 +266,19 @@ async def test_one_that_never_answers_is_lost_since_we_began_to_listen() -> None
         assert rig.seen == (False, "Timeout")
         assert rig.link.state.lost_since == began
         assert rig.clock.now() - began == timedelta(seconds=10)
+
+
+async def test_time_in_which_nobody_listened_does_not_count_for_one_that_is_lost(
+    rig: Rig,
+) -> None:
+    rig.server.leave()
+    await settle()
+    lost = rig.clock.now()
+    assert rig.link.state.lost_since == lost
+    await rig.clock.pass_time(100)
+
+    rig.link.forgive(timedelta(seconds=60))
+    assert rig.link.state.lost_since == lost + timedelta(seconds=60)
+
+    rig.link.forgive(timedelta(seconds=60))
+    assert rig.link.state.lost_since == rig.clock.now()

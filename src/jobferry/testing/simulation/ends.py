@@ -19,7 +19,8 @@ def every_job_has_its_end(world: World) -> Iterator[str]:
     """Every Job ends as it would on a single cluster.
 
     Of a Job whose mirror others have changed, or which others have ended, it is asked only that it ends; so, too, of
-    one with a deadline where the clock of a cluster jumped: that cluster itself may take it for exceeded. And one that
+    one with a deadline where the clock of a cluster jumped, or that of a dispatcher is wrong: who goes by it may take the
+    deadline for exceeded, as the controllers of Kubernetes do. And one that
     failed may wait for an hour until it is tried again, where the clock of its worker was put back by that; one with a
     deadline may end there as if it had none.
     """
@@ -158,8 +159,8 @@ def _ending(world: World, job: Obj, end: Obj | None) -> Ending:
 
 
 def _may_end_otherwise(world: World, job: Obj, end: Obj) -> bool:
-    """Tell whether others had a hand in how a Job ended, the clock of a cluster, or the loss of one."""
-    is_late = "activeDeadlineSeconds" in job["spec"] and bool(world.jumped)
+    """Tell whether others had a hand in how a Job ended, a clock, or the loss of a cluster."""
+    is_late = "activeDeadlineSeconds" in job["spec"] and (bool(world.jumped) or world.misled)
     is_by_others = end.get("reason") == "Stopped" or _is_tampered(world, job)
     # The pods that a deadline ends count as failed. Why they did goes with a cluster that is put back, or replaced, or lost
     # to whoever leads by then.

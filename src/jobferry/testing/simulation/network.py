@@ -43,6 +43,8 @@ class Process:
 
         self._awake = asyncio.Event()
         self._awake.set()
+        self._paused_at: Seconds = 0.0
+        self._pauses: list[tuple[Seconds, Seconds]] = []
 
     @property
     def is_awake(self) -> bool:
@@ -53,11 +55,18 @@ class Process:
         """Stop it, as with SIGSTOP: what comes in waits, and so do its timers."""
         self._awake.clear()
         self.clock.stop()
+        self._paused_at = self.clock.monotonic()
 
     def wake(self) -> None:
         """Let it go on, as if no time had passed."""
+        if not self.is_awake:
+            self._pauses.append((self._paused_at, self.clock.monotonic()))
         self._awake.set()
         self.clock.go_on()
+
+    def slept(self, since: Seconds) -> Seconds:
+        """Return for how long it stood still since then."""
+        return sum(max(0.0, end - max(since, begin)) for begin, end in self._pauses)
 
     async def runs(self) -> None:
         """Wait until it runs; raises `Unreachable` once it is cut off for good."""

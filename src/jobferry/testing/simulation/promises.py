@@ -111,8 +111,13 @@ class MostLostIsUs:
         return [each["metadata"]["name"] for each in found]
 
     def _unheard(self, who: str) -> list[str]:
-        now, heard = self._world.clock.monotonic(), self._world.network.heard
-        return [name for name in self._workers() if now - heard.get((who, name), 0.0) > LONG]
+        return [name for name in self._workers() if self._silence(who, name) > LONG]
+
+    def _silence(self, who: str, worker: str) -> Seconds:
+        """Return for how long somebody who listened has not heard of a worker."""
+        heard = self._world.network.heard.get((who, worker), 0.0)
+        slept = self._world.replicas[who].process.slept(heard)
+        return self._world.clock.monotonic() - heard - slept
 
     def _is_there(self, worker: str, placed: placement.Placement) -> bool:
         """Tell whether there is a mirror: else it was certain that nothing is lost."""

@@ -73,6 +73,9 @@ class World:
         self.jumped: dict[str, bool] = {}
         """Clusters whose clocks were set to another time while they ran, and whether it was ever an earlier one."""
 
+        self.misled = False
+        """Whether the clock of a dispatcher was ever wrong."""
+
         self.guessed: set[str] = set()
         """The UIDs of Jobs that were ended by a dispatcher that cannot know how their mirrors had decided to end."""
 
@@ -228,7 +231,9 @@ class World:
         """Set a clock wrong, that of a cluster or a dispatcher."""
         known, offset = self.clusters.get(who), timedelta(seconds=by)
         clock = known.clock if known else self.replicas[who].process.clock
-        if known is not None:
+        if known is None:
+            self.misled |= bool(by)
+        else:
             self.jumped[who] = self.jumped.get(who, False) or offset < clock.by
         clock.by = offset
 
