@@ -61,6 +61,10 @@ def test_a_history_that_is_not_there_or_is_none_is_told(
         ('1 kill {"who": "d2", "seconds": 1}', "who is none of d1"),
         ('1 freeze {"cluster": "w3", "seconds": 1}', "cluster is none of hub, w1, w2"),
         ('1 trap {"effect": "lost", "worker": "w1"}', "it takes no worker, but effect"),
+        (
+            '1 create {"namespace": "red", "name": "a", "shape": {"runs": "x"}}',
+            "shape: Expected `float`, got `str` - at `$.runs`",
+        ),
         ('-1 kill {"who": "d1", "seconds": 1}', "between 0 and 70 s"),
         ('nan kill {"who": "d1", "seconds": 1}', "between 0 and 70 s"),
         ('1e9 kill {"who": "d1", "seconds": 1}', "between 0 and 70 s"),
@@ -126,7 +130,7 @@ def test_a_history_can_be_kept_whole_also_if_it_holds(
 
     assert code == 0
     assert kept.read_text() == f"{HEAD}\n"
-    assert f"0 events are in {kept}" in capsys.readouterr().out
+    assert f"Written to {kept}: 0 of 0 events" in capsys.readouterr().out
 
 
 def playing(history: Path, output: int) -> subprocess.Popen[str]:

@@ -115,7 +115,8 @@ def _one(given: argparse.Namespace) -> int:
     if given.save is not None and (given.whole or outcome.problems):
         kept = outcome if given.whole else shrink(outcome)
         given.save.write_text(f"{kept.history}\n")
-        _say(f"{len(kept.history.events)} events are in {given.save}")
+        count = f"{len(kept.history.events)} of {len(history.events)} events"
+        _say(f"Written to {given.save}: {count}")
     return _close(1, bool(outcome.problems))
 
 
