@@ -10,6 +10,7 @@ import pytest
 from jobferry.testing.simulation.drawing import draw
 from jobferry.testing.simulation.events import History
 from jobferry.testing.simulation.playing import Outcome, play
+from jobferry.testing.simulation.reading import read
 from tests import needs
 
 pytestmark = pytest.mark.timeout(300)  # a history takes two seconds, but machines can be busy
@@ -35,7 +36,7 @@ def test_all_is_well_in_the_end_whatever_went_wrong(seed: int) -> None:
 
 @pytest.mark.parametrize("path", FOUND, ids=lambda path: path.stem)
 def test_what_broke_once_holds(path: Path) -> None:
-    check(play(History.parse(path.read_text())))
+    check(play(read(path.read_text())))
 
 
 @pytest.mark.timeout(900)

@@ -17,22 +17,33 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from jobferry.clock import Seconds, sleep
-from jobferry.errors import Error
+from jobferry.errors import BadInput, Error
 from jobferry.kube import errors
 from jobferry.kube.access import Access, Fixed, Identity, Server
 from jobferry.kube.calls import Scope
 from jobferry.kube.client import Client, connect
-from jobferry.kube.resources import JOBS
+from jobferry.kube.resources import JOBS, PODS
 from jobferry.objects import Obj
 from jobferry.objects.resource import Resource
 from jobferry.runtime import supervise
 from jobferry.runtime.supervise import Child
 from jobferry.settings import Settings
+from jobferry.testing import picture
+from jobferry.testing.mistakes import (
+    answered,
+    awaited,
+    refuse_count,
+    refuse_loop,
+    refuse_resource,
+    refuse_settings,
+)
 from jobferry.testing.simulation import prepared
 from jobferry.testing.simulation.clocks import SimulatedClock
+from jobferry.testing.simulation.clusters import SimulatedCluster
 from jobferry.testing.simulation.gates import ADMIN, PASS
 from jobferry.testing.simulation.loop import VirtualLoop
 from jobferry.testing.simulation.network import Process
+from jobferry.testing.simulation.replicas import Replica
 from jobferry.testing.simulation.world import World
 
 STEP: Seconds = 0.05
@@ -62,16 +73,20 @@ class Cluster:
 
     def create(self, resource: Resource, obj: Obj) -> Obj:
         """Create an object, in the namespace default unless it names one, and return it."""
-        if resource.namespaced and not obj["metadata"].get("namespace"):
-            obj = {**obj, "metadata": {**obj["metadata"], "namespace": "default"}}
+        refuse_resource(resource)
+        meta = obj.get("metadata") or {}
+        if resource.namespaced and not meta.get("namespace"):
+            obj = {**obj, "metadata": {**meta, "namespace": "default"}}
         return self.ask(lambda client: client.create(resource, obj))
 
     def get(self, resource: Resource, name: str, namespace: str = "default") -> Obj:
         """Return an object; raises `jobferry.kube.errors.NotFound`."""
+        refuse_resource(resource)
         return self.ask(lambda client: client.get(resource, name, namespace))
 
     def list(self, resource: Resource, namespace: str = "", labels: str = "") -> list[Obj]:
         """Return the objects of a namespace, or of all, that have these labels."""
+        refuse_resource(resource)
         scope = Scope(resource=resource, namespace=namespace or None, labels=labels)
         return self.ask(lambda client: client.list(scope)).items
 
@@ -85,6 +100,7 @@ class Cluster:
         subresource: str | None = None,
     ) -> Obj:
         """Apply a merge patch to an object, or to its status, and return it."""
+        refuse_resource(resource)
         return self.ask(
             lambda client: client.patch(
                 resource, name, patch, namespace=namespace, subresource=subresource
@@ -93,6 +109,7 @@ class Cluster:
 
     def delete(self, resource: Resource, name: str, namespace: str = "default") -> None:
         """Delete an object and, after it, what it owns."""
+        refuse_resource(resource)
         self.ask(
             lambda client: client.delete(resource, name, namespace, propagation="Background")
         )
@@ -102,7 +119,7 @@ class Cluster:
 
         async def answer() -> T:
             async with self._fleet.client(self) as client:
-                return await question(client)
+                return await awaited(question, question(client))
 
         return self._fleet.run(answer())
 
@@ -131,6 +148,9 @@ class Fleet:
         seed: int = 0,
         settings: Settings = SETTINGS,
     ) -> None:
+        refuse_count("workers", workers)
+        refuse_count("dispatchers", dispatchers)
+        refuse_settings(settings)
         self.hub = Cluster(self, "hub")
         self.workers: Sequence[Cluster] = ()
         self._size = workers, dispatchers
@@ -139,6 +159,7 @@ class Fleet:
         self._failures: list[BaseException] = []
 
     def __enter__(self) -> Self:
+        refuse_loop()
         prepared.contents("hub")  # it has a loop of its own, so before there is another
         self._runner = asyncio.Runner(loop_factory=VirtualLoop)
         self._over = asyncio.Event()
@@ -173,6 +194,7 @@ class Fleet:
 
     def run(self, main: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine to its end, while all else goes on; raises what became of your controllers."""
+        refuse_loop(main)
         try:
             return self._runner.run(main)
         finally:
@@ -190,7 +212,7 @@ class Fleet:
         until = self._time() + within
         while self._time() <= until:
             with suppress(errors.NotFound):
-                if value := condition():
+                if value := answered(condition()):
                     return value
             self.run(self._change())
         raise NotReached(f"not within {within:g} s. There is:\n{self.picture()}")
@@ -214,27 +236,27 @@ class Fleet:
 
     def freeze(self, cluster: Cluster) -> None:
         """Let a cluster hang: connections stay, and nothing is answered. What runs there runs on."""
-        self._world.clusters[cluster.name].gate.freeze()
+        self._simulated(cluster).gate.freeze()
 
     def thaw(self, cluster: Cluster) -> None:
         """Let a frozen cluster answer again, also what it was asked before."""
-        self._world.clusters[cluster.name].gate.thaw()
+        self._simulated(cluster).gate.thaw()
 
     def shut_down(self, cluster: Cluster) -> None:
         """Stop the API server of a cluster: connections are refused."""
-        self.run(self._world.clusters[cluster.name].go_down())
+        self.run(self._simulated(cluster).go_down())
 
     def bring_up(self, cluster: Cluster) -> None:
         """Start the API server of a cluster again."""
-        self.run(self._world.clusters[cluster.name].come_up())
+        self.run(self._simulated(cluster).come_up())
 
     def kill_dispatcher(self, number: int = 1) -> None:
         """End a dispatcher as by SIGKILL."""
-        self._world.replicas[f"d{number}"].kill()
+        self._replica(number).kill()
 
     def start_dispatcher(self, number: int = 1) -> None:
         """Start a dispatcher again that was killed."""
-        self.run(self._start(number))
+        self.run(self._start(self._replica(number)))
 
     # Yours
 
@@ -242,7 +264,7 @@ class Fleet:
         """Return a client of a cluster, to be used as a block within `run`, or in what `start` runs."""
         world, who = self._world, who or self._world.people
         identity = Fixed(Identity(authorization=f"{PASS}{ADMIN}"))
-        url = world.clusters[cluster.name].gate.url
+        url = self._simulated(cluster).gate.url
         return connect(
             Access(server=Server(url=url), credentials=identity),
             name=cluster.name,
@@ -263,10 +285,12 @@ class Fleet:
         What it fails with is raised wherever the test next lets time pass.
         """
         process = Process(name)
+        cluster = on or self.hub
+        self._simulated(cluster)
 
         async def live() -> None:
-            async with self.client(on or self.hub, process) as client:
-                await run(client)
+            async with self.client(cluster, process) as client:
+                await awaited(run, run(client))
 
         async def begin() -> Child:
             return self._tasks.start(name, live, on_failure=self._failures.append)
@@ -274,16 +298,31 @@ class Fleet:
         return Controller(process, self.run(begin()))
 
     def picture(self) -> str:
-        """Say which Jobs there are, and how far, in all clusters that answer."""
+        """Say which Jobs there are, and how far, and which Pods cannot run, in all clusters that answer."""
         names = [each for each in (self.hub, *self.workers) if self._is_open(each)]
-        return "\n".join(line for cluster in names for line in _jobs(cluster))
+        return "\n".join(line for cluster in names for line in _lines(cluster))
 
     def timeline(self) -> Sequence[str]:
         """Return what was written so far, by whom and when."""
         return self._world.journal.lines
 
     def _is_open(self, cluster: Cluster) -> bool:
-        return self._world.clusters[cluster.name].gate.is_open
+        return self._simulated(cluster).gate.is_open
+
+    def _simulated(self, cluster: Cluster) -> SimulatedCluster:
+        if not isinstance(cluster, Cluster):
+            raise BadInput(
+                f"{cluster!r} is no cluster: give hub, worker or one of fleet.workers"
+            )
+        return self._world.clusters[cluster.name]
+
+    def _replica(self, number: int) -> Replica:
+        if (name := f"d{number}") not in self._world.replicas:
+            there = len(self._world.replicas)
+            raise BadInput(
+                f"there is no dispatcher {number!r}: this fleet has {there}, from 1 on"
+            )
+        return self._world.replicas[name]
 
     def _check(self) -> None:
         """Raise what a controller failed with, or the fleet itself: whatever else went wrong follows from that."""
@@ -316,8 +355,8 @@ class Fleet:
             await self._over.wait()
         await self._world.network.close()
 
-    async def _start(self, number: int) -> None:
-        self._world.replicas[f"d{number}"].start()
+    async def _start(self, replica: Replica) -> None:
+        replica.start()
 
 
 async def _now(clock: SimulatedClock) -> datetime:
@@ -328,19 +367,10 @@ async def _end(task: "asyncio.Task[None]") -> None:
     await asyncio.wait((task,))
 
 
-def _jobs(cluster: Cluster) -> list[str]:
-    """Describe the Jobs of a cluster, a line each."""
-    lines = []
-    for job in cluster.list(JOBS):
-        meta, status = job["metadata"], job.get("status") or {}
-        true = [
-            each["type"] for each in status.get("conditions", ()) if each["status"] == "True"
-        ]
-        pods = {
-            key: status[key] for key in ("active", "succeeded", "failed") if status.get(key)
-        }
-        said = ", ".join([*true, *(f"{count} {key}" for key, count in pods.items())])
-        lines.append(
-            f"  {cluster.name}: Job {meta['namespace']}/{meta['name']}: {said or 'new'}"
-        )
-    return lines or [f"  {cluster.name}: no Job"]
+def _lines(cluster: Cluster) -> list[str]:
+    """Describe the Jobs of a cluster, and the Pods that cannot run, a line each."""
+    told = [
+        *(picture.jobs(cluster.list(JOBS)) or ["no Job"]),
+        *picture.pods_in_trouble(cluster.list(PODS)),
+    ]
+    return [f"  {cluster.name}: {line}" for line in told]

@@ -5,7 +5,7 @@ import pytest
 from jobferry.clock import sleep
 from jobferry.kube import errors
 from jobferry.kube.client import Client
-from jobferry.kube.resources import CONFIG_MAPS, JOBS, NODES
+from jobferry.kube.resources import CONFIG_MAPS, JOBS, NODES, PODS
 from jobferry.localkube.runner.simulated import RUN_SECONDS
 from jobferry.objects import Obj, conditions
 from jobferry.settings import Settings
@@ -44,10 +44,26 @@ def test_what_is_not_found_is_waited_for(fleet: Fleet, hub: Cluster, worker: Clu
 def test_who_waits_in_vain_is_told_what_there_is(fleet: Fleet, hub: Cluster) -> None:
     hub.create(JOBS, job("pi", 100))
 
-    with pytest.raises(NotReached, match="hub: Job default/pi: Placed, 1 active") as raised:
+    with pytest.raises(NotReached) as raised:
         fleet.run_until(lambda: is_complete(hub.get(JOBS, "pi")), within=5)
 
     assert isinstance(raised.value, AssertionError)
+    assert "hub: Job default/pi: Placed, 1 active; attempt 1 on w1" in str(raised.value)
+    assert "w2: no Job" in str(raised.value)
+
+
+def test_who_waits_for_pods_that_cannot_run_is_told_why(fleet: Fleet, worker: Cluster) -> None:
+    pod = job("pi", 1)["spec"]["template"]
+    far = {**pod["spec"], "nodeSelector": {"on": "the-moon"}}
+    worker.create(PODS, {"metadata": {"name": "far"}, "spec": far})
+    pod["metadata"] = {"name": "odd", "annotations": {RUN_SECONDS: "long"}}
+    worker.create(PODS, pod)
+
+    with pytest.raises(NotReached) as raised:
+        fleet.run_until(lambda: False, within=5)
+
+    assert "w1: Pod default/far: Unschedulable: 0/" in str(raised.value)
+    assert "w1: Pod default/odd: CreateContainerConfigError: cannot be run" in str(raised.value)
 
 
 @pytest.mark.jobferry(workers=3, settings=Settings(worker_lost_after=30))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from jobferry.clock import Seconds
+from jobferry.errors import BadInput
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +24,13 @@ class Event:
 
     @classmethod
     def parse(cls, line: str) -> Self:
-        """Read what `str` wrote."""
-        at, name, args = line.split(" ", 2)
-        return cls(float(at), name, json.loads(args))
+        """Read what `str` wrote; raises `BadInput`."""
+        try:
+            at, name, args = line.split(None, 2)
+            return cls(float(at), name, dict(json.loads(args)))
+        except (ValueError, TypeError):
+            like = cls(17.25, "kill", {"who": "d1", "seconds": 3})
+            raise BadInput(f"{line}: no time, name and arguments, as in: {like}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +50,15 @@ class History:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read what `str` wrote; empty lines and those that begin with # do not count."""
-        head, *lines = (line for line in text.splitlines() if line.strip() and line[0] != "#")
-        known = dict(part.split("=") for part in head.split())
-        return cls(
-            int(known["seed"]),
-            int(known["workers"]),
-            int(known["dispatchers"]),
-            tuple(map(Event.parse, lines)),
-        )
+        """Read what `str` wrote; empty lines and those that begin with # do not count. Raises `BadInput`."""
+        lines = [line.strip() for line in text.splitlines()]
+        head, *rest = [line for line in lines if line and line[0] != "#"] or [""]
+        try:
+            known = {name: int(value) for name, value in (p.split("=") for p in head.split())}
+            seed, workers, dispatchers = (known[n] for n in ("seed", "workers", "dispatchers"))
+        except (ValueError, KeyError):
+            like = cls(17, 2, 1)
+            raise BadInput(
+                f"{head or 'nothing'}: the first line has to be like {like}"
+            ) from None
+        return cls(seed, workers, dispatchers, tuple(map(Event.parse, rest)))

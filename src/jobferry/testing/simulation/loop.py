@@ -5,7 +5,8 @@ No thread and no socket: whatever runs on it runs in the same order each time.
 
 import asyncio
 import itertools
-from collections.abc import Callable, Coroutine, Generator
+import socket
+from collections.abc import Callable, Coroutine, Generator, Iterable
 from concurrent.futures import Executor
 from contextvars import Context
 from math import ceil
@@ -19,6 +20,8 @@ Ts = TypeVarTuple("Ts")
 
 TICKS = 1_000_000
 """In a second. All timers are on a grid: one that is woken a hair too early would ask for a hair more, for ever."""
+
+_INSTEAD = "test code that needs any on `jobferry up` or jobferry.testing.control_plane"
 
 MOST_TURNS = 20_000
 """Of the loop within one tick: more is somebody who runs without ever waiting."""
@@ -98,7 +101,10 @@ class VirtualLoop(asyncio.BaseEventLoop):
         else:
             self._turns += 1
             if self._turns > MOST_TURNS:
-                raise Spinning(f"{MOST_TURNS} turns without any time passing")
+                self._turns = 0  # who is told has as many to put things in order
+                raise Spinning(
+                    f"{MOST_TURNS} turns without any time passing, by {self._busy()}"
+                )
         return []
 
     def create_future(self) -> asyncio.Future[Any]:
@@ -109,7 +115,11 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self, executor: Executor | None, func: Callable[[*Ts], T], *args: *Ts
     ) -> asyncio.Future[T]:
         """Refuse: threads have a time of their own, which nobody can repeat."""
-        raise RuntimeError(f"a simulation has no threads, not even for {func!r}")
+        raise RuntimeError(f"a simulation has no threads, not even for {func!r}: {_INSTEAD}")
+
+    async def sock_connect(self, sock: socket.socket, address: object) -> None:
+        """Refuse: what is outside has a time of its own, too."""
+        raise RuntimeError(f"a simulation has no sockets, not even to {address}: {_INSTEAD}")
 
     def create_task(
         self,
@@ -121,6 +131,12 @@ class VirtualLoop(asyncio.BaseEventLoop):
         """Make a task that is known by its number."""
         number = next(self._numbers)
         return _Task(coro, loop=self, name=name, context=context, number=number)
+
+    def _busy(self) -> str:
+        """Name the tasks that are about to run."""
+        ready: Iterable[Any] = self._ready  # type: ignore[attr-defined]  # private to asyncio
+        tasks = [getattr(each._callback, "__self__", None) for each in ready]  # noqa: SLF001 (no other way)
+        return ", ".join(each.get_name() for each in tasks if isinstance(each, asyncio.Task))
 
     def _process_events(self, event_list: list[Any]) -> None:
         """Nothing ever comes from outside."""

@@ -3,7 +3,9 @@
 import gc
 import logging
 import os
+import signal
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from multiprocessing import get_context
@@ -24,9 +26,11 @@ def play_many(
 ) -> Iterator[Outcome]:
     """Play the histories of these seeds; what comes of each comes in the order of the seeds."""
     # Not an executor: with `max_tasks_per_child` it waits for ever once all its processes have ended (gh-115634).
-    with get_context("spawn").Pool(
-        processes or os.cpu_count(), initializer=_prepare, maxtasksperchild=LIVES
-    ) as pool:
+    with _deaf_to_ctrl_c():
+        pool = get_context("spawn").Pool(
+            processes or os.cpu_count(), initializer=_prepare, maxtasksperchild=LIVES
+        )
+    with pool:
         yield from pool.imap(partial(play_seed, weights=weights), seeds)
 
 
@@ -36,7 +40,20 @@ def play_seed(seed: int, weights: Mapping[str, float] | None = None) -> Outcome:
     return outcome if outcome.problems else replace(outcome, lines=[])
 
 
+@contextmanager
+def _deaf_to_ctrl_c() -> Iterator[None]:
+    """Let processes that begin in the block not hear Ctrl-C: who started them ends them, and they need not complain."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def _prepare() -> None:
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # not all begin in that block: some are successors
     logging.disable(logging.CRITICAL)
     prepared.warm()
     gc.freeze()
