@@ -54,6 +54,9 @@ MOST_STEPS = 20
 MOST_CONFLICTS = 2
 """More in one pass mean that what we are told is older than what we know: that takes a while to be set right."""
 
+MOST_CREATES = 2
+"""More on one worker in one pass mean that our copy of it does not show what it has: the worker was put back, and no watch tells."""
+
 _log = log.get(__name__)
 
 T = TypeVar("T")
@@ -137,6 +140,7 @@ class Reconciler:
                 await self._write_status(kind, known, _there(view.hub), step)
             case CreateMirror():
                 if not await self._look_first(kind, known, view, step):
+                    _count(known, step.worker)
                     await self._create(kind, known.key, view, step)
             case EditMirror():
                 await self._edit(kind, step)
@@ -314,6 +318,13 @@ class Reconciler:
                 self._record(item.object(), "Warning", notice.reason, notice.message)
             else:
                 _log.warning("Nobody follows this workload", why=notice.message)
+
+
+def _count(known: Known, worker: str) -> None:
+    """Take note that a worker is sent a mirror; raises `ServerFailure` if that was in vain before."""
+    if known.created.count(worker) == MOST_CREATES:
+        raise errors.ServerFailure(f"{known.key}: worker {worker} does not show its mirror")
+    known.created.append(worker)
 
 
 def _of_demand(kind: Adapter, view: View) -> tuple[Notice, ...]:

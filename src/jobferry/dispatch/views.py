@@ -42,6 +42,9 @@ class Known:
     looked: set[str] = field(default_factory=set)
     """Workers on which was looked for what it refers to."""
 
+    created: list[str] = field(default_factory=list)
+    """Workers that were sent a mirror, as often as they were."""
+
     keeps_records: bool = False
     """Whether the hub does not let us delete records."""
 
