@@ -22,6 +22,7 @@ from jobferry.core.steps import (
     WriteStatus,
 )
 from jobferry.dispatch.setbacks import (
+    FINAL,
     Deposed,
     Estranged,
     KindGone,
@@ -29,6 +30,7 @@ from jobferry.dispatch.setbacks import (
     NotForwarded,
     NotTaken,
     Refused,
+    is_refusal,
 )
 from jobferry.dispatch.workloads import Workloads
 from jobferry.kinds.adapter import Adapter
@@ -47,9 +49,6 @@ from jobferry.workers.looking import Missing
 from jobferry.workers.registry import Workers
 
 _log = log.get(__name__)
-
-FINAL = (errors.Forbidden, errors.Invalid, errors.BadRequest)
-"""Answers that will be the same if the same is asked again soon."""
 
 NO_RIGHT = "cannot create resource"
 """What an API server says of somebody who may not, whichever object it is."""
@@ -201,10 +200,11 @@ class Actor:
                 answer = await _client(link).patch(
                     kind.resource, meta["name"], body, namespace=meta["namespace"]
                 )
-            except FINAL as error:
-                raise NotForwarded(
-                    f"Worker {step.worker} refused the change: {error}"
-                ) from error
+            except errors.ApiError as error:
+                if not is_refusal(error):
+                    raise
+                why = f"Worker {step.worker} refused the change: {error}"
+                raise NotForwarded(why) from error
         _absorb(kind, link, meta["namespace"], answer)
 
     async def delete(self, kind: Adapter, step: DeleteMirror) -> None:
@@ -312,15 +312,12 @@ class Actor:
             if error.names_one:
                 raise  # its namespace
             raise Refused(f"it does not serve {kind.resource}") from error
-        except FINAL as error:
+        except errors.ApiError as error:
+            if not is_refusal(error):
+                raise
             # Forbidden is also what a quota is exceeded with: that may be for this workload only.
             is_closed = NO_RIGHT in str(error)
             raise (NamespaceRefused if is_closed else Refused)(str(error)) from error
-        except errors.ServerFailure as error:
-            # An admission webhook there is broken. What else fails within a server may yet have been done.
-            if "failed calling webhook" not in str(error):
-                raise
-            raise Refused(str(error)) from error
         _absorb(kind, link, sent["metadata"]["namespace"], answer.body)
         made: Obj = orjson.loads(answer.body)
         return made
@@ -330,7 +327,9 @@ class Actor:
         try:
             with suppress(errors.AlreadyExists):
                 await _client(link).create(NAMESPACES, {"metadata": {"name": name}})
-        except errors.Forbidden as error:
+        except errors.ApiError as error:
+            if not is_refusal(error):
+                raise
             raise NamespaceRefused(f"namespace {name} is missing, and {error}") from error
 
     async def _existing(self, kind: Adapter, link: Link, sent: Obj) -> Obj:

@@ -37,6 +37,7 @@ from jobferry.dispatch.setbacks import (
     NotForwarded,
     NotTaken,
     Refused,
+    is_refusal,
 )
 from jobferry.dispatch.strangers import Strangers
 from jobferry.dispatch.views import Known, Views
@@ -56,6 +57,9 @@ MOST_CONFLICTS = 2
 
 MOST_CREATES = 2
 """More on one worker in one pass mean that our copy of it does not show what it has: the worker was put back, and no watch tells."""
+
+KEPT_FOR: Seconds = 60.0
+"""How long a worker is not asked again that did not let us delete something, unless there is news."""
 
 _log = log.get(__name__)
 
@@ -145,7 +149,7 @@ class Reconciler:
             case EditMirror():
                 await self._edit(kind, step)
             case DeleteMirror():
-                await self._actor.delete(kind, step)
+                await self._delete(kind, known, step)
             case DeleteRecord():
                 known.keeps_records = not await self._actor.delete_record(step)
 
@@ -278,6 +282,15 @@ class Reconciler:
             key = Key(meta["namespace"], meta["name"])
             await self._actor.read_mirror(kind, step.worker, key)
 
+    async def _delete(self, kind: Adapter, known: Known, step: DeleteMirror) -> None:
+        """Delete a mirror; where a worker does not let us, that is no reason to leave all else undone."""
+        try:
+            await self._actor.delete(kind, step)
+        except errors.ApiError as error:
+            if not is_refusal(error):
+                raise
+            known.kept[step.worker] = error.words
+
     async def _rest(self, kind: Adapter, key: WorkloadKey, view: View, step: Rest) -> Outcome:
         _log.debug("Rests", why=step.why)
         self._views.admitting.note_wish(key, view, step.wants, kind)
@@ -290,7 +303,8 @@ class Reconciler:
         if view.hub is None and not view.mirrors:
             self._views.memory.forget(key)
         refused = self._views.memory.refused.next(key) if view.hub else None
-        times = [step.after, stays, refused]
+        kept = KEPT_FOR if view.kept else None
+        times = [step.after, stays, refused, kept]
         after = min((each for each in times if each is not None), default=None)
         return DONE if after is None else Again(after)
 

@@ -1,6 +1,19 @@
 """What can come of a step instead of what was wanted."""
 
 from jobferry.errors import Error
+from jobferry.kube import errors
+
+FINAL = (errors.Forbidden, errors.Invalid, errors.BadRequest)
+"""Answers that will be the same if the same is asked again soon."""
+
+
+def is_refusal(error: errors.ApiError) -> bool:
+    """Tell whether a worker would not do something, and has not: as if an admission webhook there is broken.
+
+    What else fails within a server may yet have been done.
+    """
+    is_broken = isinstance(error, errors.ServerFailure)
+    return isinstance(error, FINAL) or (is_broken and "failed calling webhook" in str(error))
 
 
 class Refused(Error):
