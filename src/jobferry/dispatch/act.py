@@ -22,15 +22,14 @@ from jobferry.core.steps import (
     WriteStatus,
 )
 from jobferry.dispatch.setbacks import (
-    FINAL,
     Deposed,
     Estranged,
     KindGone,
     NamespaceRefused,
     NotForwarded,
-    NotTaken,
     Refused,
     is_refusal,
+    taking,
 )
 from jobferry.dispatch.workloads import Workloads
 from jobferry.kinds.adapter import Adapter
@@ -129,10 +128,8 @@ class Actor:
         )
         async with self._inflight.slot(Priority.PLACEMENT):
             self._check()
-            try:
+            with taking("Placement"):
                 answer = await self.hub.send(call)
-            except FINAL as error:
-                raise NotTaken(f"The hub refused its Placement: {error.words}") from error
         self._workloads.placements.absorb(answer.body)
 
     async def delete_record(self, step: DeleteRecord) -> bool:
@@ -281,10 +278,8 @@ class Actor:
         )
         async with self._inflight.slot(priority):
             self._check()
-            try:
+            with taking("status"):
                 answer = await self.hub.send(call)
-            except FINAL as error:
-                raise NotTaken(f"The hub refused its status: {error.words}") from error
         self._workloads.absorb(kind.name, answer.body)
 
     async def _create(self, kind: Adapter, link: Link, sent: Obj) -> Obj:

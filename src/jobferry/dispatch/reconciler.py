@@ -90,6 +90,7 @@ class Reconciler:
         known, kind = Known(key), self._views.workloads.adapters[key.kind]
         conflicts = 0
         if self._is_unknown(key):
+            self._views.admitting.withdraw(key)
             return DONE  # once its kind is followed, its mirrors are reconciled
         for _ in range(MOST_STEPS):
             view = self._views.of(known)
@@ -115,11 +116,16 @@ class Reconciler:
                 )  # the hub object changed meanwhile: decide anew
             except NotTaken as refusal:
                 # Told once, however often it is tried again.
-                self._tell(key, (Notice("StatusRefused", str(refusal)),))
-                raise
+                notice = Notice("StatusRefused", str(refusal))
+                self._tell(key, (notice,))
+                if not isinstance(step, Record | Store):
+                    raise
+                # Nor is the room kept for it meanwhile that it was to have.
+                self._views.admitting.withdraw(key)
+                return Again(self._views.memory.set_back(key, notice))
             except (NotForwarded, Estranged) as trouble:
                 # If it was to leave, the room elsewhere is not kept for it until it is tried again.
-                self._views.admitting.note_wish(key, view, None, kind)
+                self._views.admitting.withdraw(key)
                 is_edit = isinstance(trouble, NotForwarded)
                 reason = "NotForwarded" if is_edit else "OtherDispatcher"
                 self._tell(key, (Notice(reason, str(trouble)),))
@@ -188,6 +194,7 @@ class Reconciler:
         if await self._is_part(key) or not self._may_ask(key, view, step):
             return  # the next step says what follows from that
         await self._actor.record(kind, hub, step)
+        self._views.memory.note_taken(key)
         is_new = step.placement.attempt > records.last_attempt(kind, hub, view.record)
         if is_new and not step.is_found:
             self._views.memory.note_placed(key, step.placement)
@@ -299,7 +306,8 @@ class Reconciler:
             notice = await self._strangers.notice(kind.resource.kind, stranger)
             notices = (notice,) if notice else ()
         stays, told = await self._expire(kind, view)
-        self._tell(key, (*notices, *told, *_of_demand(kind, view)))
+        objection = self._views.memory.objection(key)
+        self._tell(key, (*notices, *told, *objection, *_of_demand(kind, view)))
         if view.hub is None and not view.mirrors:
             self._views.memory.forget(key)
         refused = self._views.memory.refused.next(key) if view.hub else None
