@@ -106,6 +106,7 @@ class Reconciler:
                 return DONE  # once we lead again, all are reconciled
             except KindGone as gone:
                 _log.info("Left alone", why=gone)
+                self._views.admitting.withdraw(key)
                 return DONE  # once the kind is back, its mirrors are reconciled
             except (errors.Conflict, errors.AlreadyExists):
                 conflicts += 1
@@ -115,14 +116,7 @@ class Reconciler:
                     kind, known
                 )  # the hub object changed meanwhile: decide anew
             except NotTaken as refusal:
-                # Told once, however often it is tried again.
-                notice = Notice("StatusRefused", str(refusal))
-                self._tell(key, (notice,))
-                if not isinstance(step, Record | Store):
-                    raise
-                # Nor is the room kept for it meanwhile that it was to have.
-                self._views.admitting.withdraw(key)
-                return Again(self._views.memory.set_back(key, notice))
+                return self._set_back(key, step, refusal)
             except (NotForwarded, Estranged) as trouble:
                 # If it was to leave, the room elsewhere is not kept for it until it is tried again.
                 self._views.admitting.withdraw(key)
@@ -131,6 +125,16 @@ class Reconciler:
                 self._tell(key, (Notice(reason, str(trouble)),))
                 return Again(self._views.memory.postpone(key))
         raise errors.ServerFailure(f"{key}: no end after {MOST_STEPS} steps")
+
+    def _set_back(self, key: WorkloadKey, step: Step, refusal: NotTaken) -> Outcome:
+        """Tell what the hub refused, once, however often it is tried again."""
+        notice = Notice("StatusRefused", str(refusal))
+        self._tell(key, (notice,))
+        if not isinstance(step, Record | Store):
+            raise refusal
+        # The room that it was to have is not kept for it until then.
+        self._views.admitting.withdraw(key)
+        return Again(self._views.memory.set_back(key, notice))
 
     def _is_unknown(self, key: WorkloadKey) -> bool:
         """Tell whether nothing can be said of a workload: its kind is not followed, nor was it seen to be deleted."""
