@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from jobferry.core import adopt, follow, leave, records
+from jobferry.core import leave
 from jobferry.core.placement import Placement
 from jobferry.core.steps import DeleteMirror, ReadHub, Step
 from jobferry.core.view import View
@@ -35,12 +35,6 @@ def removed_at_once() -> Iterator[None]:
         yield
 
 
-@bug("A mirror that need not leave its worker after all stays stopped.", jobs=4, drain=60)
-def stays_stopped() -> Iterator[None]:
-    with swapped(leave, "_stay", lambda *_: None):
-        yield
-
-
 @bug(
     "A mirror that is to leave is deleted before the hub says why.",
     jobs=4,
@@ -56,38 +50,4 @@ def leaves_unnoted() -> Iterator[None]:
         return DeleteMirror(worker, mirror, why, waits=True) if view.is_live else ReadHub()
 
     with swapped(leave, "_remove", remove):
-        yield
-
-
-@bug(
-    "A mirror that is found again is taken for one that had nothing before it.",
-    jobs=4,
-    drain=40,
-    lose_record=40,
-    forget=20,
-)
-def found_without_base() -> Iterator[None]:
-    with swapped(adopt, "_with_base", lambda view, kind, hub, here, mirror: here):
-        yield
-
-
-@bug("A record of which users altered their part is written off.", jobs=4, forge=60)
-def altered_is_lost() -> Iterator[None]:
-    with (
-        swapped(records, "repair", lambda *_: None),
-        swapped(records, "vouched", lambda *_: None),
-    ):
-        yield
-
-
-@bug(
-    "A mirror that somebody deleted is given up before its pods have ended.",
-    jobs=4,
-    remove_mirror=60,
-)
-def deleted_is_over() -> Iterator[None]:
-    def see_off(view: View, kind: Any, hub: Any, placed: Any, mirror: Any) -> Step:
-        return follow.place.move(view, kind, hub, placed, mirror, why="it was deleted")
-
-    with swapped(follow, "_see_off", see_off):
         yield
