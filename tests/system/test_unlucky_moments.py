@@ -232,6 +232,37 @@ async def test_people_are_told_once_of_a_status_that_the_hub_refuses(lab: Lab) -
         assert [event.get("count", 1) for event in (await world.hub.list(told)).items] == [1]
 
 
+BROKEN = 'failed calling webhook "broken.example.com": EOF'
+
+
+@pytest.mark.parametrize(("code", "why"), [(403, "because"), (500, BROKEN)])
+async def test_a_job_that_the_hub_lets_nobody_place_keeps_no_room_from_others(
+    lab: Lab, code: int, why: str
+) -> None:
+    world, meddling = lab.world, Meddling(lab.fleet.reach)
+    tries: list[float] = []
+
+    async def on_hub(request: Request, send: Send) -> Answer:
+        if not request.target.partition("?")[0].endswith("/jobs/a/status"):
+            return await send(request)
+        tries.append(lab.fleet.clock.monotonic())
+        return Answer(code, {}, orjson.dumps({"kind": "Status", "message": why}))
+
+    meddling.meddle(lab.fleet.planes["west"].url, on_hub)
+    await lab.add_worker("north", maxMirrors=1)
+    async with lab.dispatcher(reach=meddling.reach):
+        await world.submit(job("a"))
+        assert why in await world.event("a", "StatusRefused")
+
+        await world.run(job("b"), complete)
+        await world.run(job("c"), complete)
+
+        since = tries[0]
+        assert len(tries) <= 5 + (tries[-1] - since) * 2  # less and less often
+        meddling.meddle(lab.fleet.planes["west"].url, lambda request, send: send(request))
+        await world.until("a", complete)
+
+
 async def test_a_hub_that_says_again_and_again_that_a_job_has_changed_is_asked_less_and_less(
     lab: Lab,
 ) -> None:

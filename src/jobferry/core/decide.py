@@ -148,9 +148,10 @@ def _delete(view: View, worker: str, obj: Obj, why: str, *, only_as_seen: bool =
 
 
 def _can_delete(view: View, worker: str, obj: Obj) -> bool:
-    """Tell whether a worker can be told to delete something, and was not yet."""
+    """Tell whether a worker can be told to delete something, and was not yet, nor would not."""
     known = view.workers.get(worker)
-    return known is not None and known.is_up and not going.is_going(obj)
+    is_up = known is not None and known.is_up
+    return is_up and not going.is_going(obj) and worker not in view.kept
 
 
 def _finished(view: View, kind: Kind, hub: Obj) -> Step:

@@ -1,6 +1,7 @@
 """Mirrors that were deleted and are still there: a finalizer holds them, or pods that are to end first.
 
-They are waited for, not deleted again; and nothing waits for them that need not have their name.
+They are waited for, not deleted again; and nothing waits for them that need not have their name. Nor for what a worker does not
+let us delete.
 """
 
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from jobferry.core.view import View
 from jobferry.objects import Obj
 
 MIRROR_GOING = "MirrorGoing"
+MIRROR_KEPT = "MirrorKept"
 
 FOREGROUND = "foregroundDeletion"
 """The finalizer of an API server on what goes only after all that it made."""
@@ -21,9 +23,9 @@ def is_going(obj: Obj) -> bool:
 
 
 def holds_name(view: View, worker: str) -> bool:
-    """Tell whether a worker still has something of a workload's name that is about to go."""
+    """Tell whether a worker still has something of a workload's name that is about to go, or should."""
     mirror = view.mirrors.get(worker)
-    return mirror is not None and is_going(mirror)
+    return mirror is not None and (is_going(mirror) or worker in view.kept)
 
 
 def notices(view: View) -> Iterator[Notice]:
@@ -31,6 +33,10 @@ def notices(view: View) -> Iterator[Notice]:
     for worker, obj in sorted(view.mirrors.items()):
         if is_going(obj):
             yield Notice(MIRROR_GOING, f"On worker {worker} its mirror {why(obj)}")
+
+    for worker, refusal in sorted(view.kept.items()):
+        message = f"Worker {worker} does not let us delete its mirror there: {refusal}"
+        yield Notice(MIRROR_KEPT, message)
 
 
 def why(mirror: Obj) -> str:

@@ -143,6 +143,8 @@ def _vacate(
 def _remove(view: View, kind: Kind, hub: Obj, placed: Placement, mirror: Obj, why: str) -> Step:
     """Delete a mirror that is to leave, once the hub says why: when it is gone, it is placed elsewhere."""
     shard = placed.shards[0]
+    if shard.worker in view.kept:
+        return Rest(f"runs on {shard.worker}, which does not let it go")
     if not view.is_live:
         return ReadHub()
     if not shard.leaving:

@@ -166,6 +166,9 @@ class View:
     follows: bool = False
     """Whether it was to leave its worker, and has to, because some of its gang have left."""
 
+    kept: Mapping[str, str] = field(default_factory=dict)
+    """By worker that did not let us delete what it has of this workload, in this very pass: why."""
+
     seen: Set[str] = frozenset()
     """Workers whose mirror was read from their API servers in this very pass."""
 

@@ -27,8 +27,9 @@ from jobferry.dispatch.setbacks import (
     KindGone,
     NamespaceRefused,
     NotForwarded,
-    NotTaken,
     Refused,
+    is_refusal,
+    taking,
 )
 from jobferry.dispatch.workloads import Workloads
 from jobferry.kinds.adapter import Adapter
@@ -47,9 +48,6 @@ from jobferry.workers.looking import Missing
 from jobferry.workers.registry import Workers
 
 _log = log.get(__name__)
-
-FINAL = (errors.Forbidden, errors.Invalid, errors.BadRequest)
-"""Answers that will be the same if the same is asked again soon."""
 
 NO_RIGHT = "cannot create resource"
 """What an API server says of somebody who may not, whichever object it is."""
@@ -130,10 +128,8 @@ class Actor:
             else calls.patch(RESOURCE, meta["uid"], step.body, namespace=meta["namespace"])
         )
         async with self._inflight.slot(Priority.PLACEMENT):
-            try:
+            with taking("Placement"):
                 answer = await self._writing_hub.send(call)
-            except FINAL as error:
-                raise NotTaken(f"The hub refused its Placement: {error.words}") from error
         self._workloads.placements.absorb(answer.body)
 
     async def delete_record(self, step: DeleteRecord) -> bool:
@@ -199,10 +195,11 @@ class Actor:
                 answer = await self._writing(link).patch(
                     kind.resource, meta["name"], body, namespace=meta["namespace"]
                 )
-            except FINAL as error:
-                raise NotForwarded(
-                    f"Worker {step.worker} refused the change: {error}"
-                ) from error
+            except errors.ApiError as error:
+                if not is_refusal(error):
+                    raise
+                why = f"Worker {step.worker} refused the change: {error}"
+                raise NotForwarded(why) from error
         _absorb(kind, link, meta["namespace"], answer)
 
     async def delete(self, kind: Adapter, step: DeleteMirror) -> None:
@@ -276,10 +273,8 @@ class Actor:
             subresource="status",
         )
         async with self._inflight.slot(priority):
-            try:
+            with taking("status"):
                 answer = await self._writing_hub.send(call)
-            except FINAL as error:
-                raise NotTaken(f"The hub refused its status: {error.words}") from error
         self._workloads.absorb(kind.name, answer.body)
 
     async def _create(self, kind: Adapter, link: Link, sent: Obj) -> Obj:
@@ -306,15 +301,12 @@ class Actor:
             if error.names_one:
                 raise  # its namespace
             raise Refused(f"it does not serve {kind.resource}") from error
-        except FINAL as error:
+        except errors.ApiError as error:
+            if not is_refusal(error):
+                raise
             # Forbidden is also what a quota is exceeded with: that may be for this workload only.
             is_closed = NO_RIGHT in str(error)
             raise (NamespaceRefused if is_closed else Refused)(str(error)) from error
-        except errors.ServerFailure as error:
-            # An admission webhook there is broken. What else fails within a server may yet have been done.
-            if "failed calling webhook" not in str(error):
-                raise
-            raise Refused(str(error)) from error
         _absorb(kind, link, sent["metadata"]["namespace"], answer.body)
         made: Obj = orjson.loads(answer.body)
         return made
@@ -323,7 +315,9 @@ class Actor:
         try:
             with suppress(errors.AlreadyExists):
                 await self._writing(link).create(NAMESPACES, {"metadata": {"name": name}})
-        except errors.Forbidden as error:
+        except errors.ApiError as error:
+            if not is_refusal(error):
+                raise
             raise NamespaceRefused(f"namespace {name} is missing, and {error}") from error
 
     async def _existing(self, kind: Adapter, link: Link, sent: Obj) -> Obj:

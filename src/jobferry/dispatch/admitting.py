@@ -151,9 +151,14 @@ class Admitting:
     ) -> None:
         """Take note of what a workload wants that has just been reconciled."""
         if wants is None or seen.hub is None:
-            self._admission.withdraw(key)
+            self.withdraw(key)
         else:
             self._admission.want(wishes.wish(key, seen, kind, seen.hub, wants))
+            self._pass_soon()
+
+    def withdraw(self, key: WorkloadKey) -> None:
+        """Take note that a workload wants nothing, or cannot have it now: others may."""
+        self._admission.withdraw(key)
         self._pass_soon()
 
     def wake_all(self) -> None:

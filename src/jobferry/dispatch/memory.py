@@ -9,6 +9,9 @@ from jobferry.core.placement import Placement
 from jobferry.core.steps import Notice
 from jobferry.dispatch.refusals import FIRST, LONGEST, Refusals
 from jobferry.objects import Obj
+from jobferry.runtime.backoff import Backoff
+
+SET_BACK = Backoff(first=0.1, cap=30.0)
 
 
 @dataclass(slots=True)
@@ -18,6 +21,12 @@ class _Entry:
 
     postponed: Seconds = 0.0
     """How long an edit that its worker refused was last left alone."""
+
+    set_backs: int = 0
+    """How often the hub would not have it placed, one time after the other."""
+
+    objection: tuple[Notice, ...] = ()
+    """What people were told about that."""
 
     told: frozenset[Notice] = frozenset()
     buried: str = ""
@@ -67,6 +76,22 @@ class Memory:
         entry = self._entries.setdefault(key, _Entry())
         entry.postponed = min(2 * entry.postponed, LONGEST) or FIRST
         return entry.postponed
+
+    def set_back(self, key: WorkloadKey, *objection: Notice) -> Seconds:
+        """Return how long to leave a workload alone that the hub would not have placed: longer each time."""
+        entry = self._entries.setdefault(key, _Entry())
+        entry.set_backs, entry.objection = entry.set_backs + 1, objection
+        return SET_BACK.delay(entry.set_backs, 1.0)
+
+    def note_taken(self, key: WorkloadKey) -> None:
+        """Take note that the hub has a workload placed."""
+        if key in self._entries:
+            self._entries[key].set_backs, self._entries[key].objection = 0, ()
+
+    def objection(self, key: WorkloadKey) -> tuple[Notice, ...]:
+        """Return what people know of a hub that would not have a workload placed: it holds until it is."""
+        entry = self._entries.get(key)
+        return entry.objection if entry else ()
 
     def reconsider(self, key: WorkloadKey) -> None:
         """Take note that a workload is another now: it may be accepted where it was refused."""

@@ -37,6 +37,7 @@ from jobferry.dispatch.setbacks import (
     NotForwarded,
     NotTaken,
     Refused,
+    is_refusal,
 )
 from jobferry.dispatch.strangers import Strangers
 from jobferry.dispatch.views import Known, Views
@@ -53,6 +54,12 @@ MOST_STEPS = 20
 
 MOST_CONFLICTS = 2
 """More in one pass mean that what we are told is older than what we know: that takes a while to be set right."""
+
+MOST_CREATES = 2
+"""More on one worker in one pass mean that our copy of it does not show what it has: the worker was put back, and no watch tells."""
+
+KEPT_FOR: Seconds = 60.0
+"""How long a worker is not asked again that did not let us delete something, unless there is news."""
 
 _log = log.get(__name__)
 
@@ -83,6 +90,7 @@ class Reconciler:
         known, kind = Known(key), self._views.workloads.adapters[key.kind]
         conflicts = 0
         if self._is_unknown(key):
+            self._views.admitting.withdraw(key)
             return DONE  # once its kind is followed, its mirrors are reconciled
         for _ in range(MOST_STEPS):
             view = self._views.of(known)
@@ -98,6 +106,7 @@ class Reconciler:
                 return DONE  # once we lead again, all are reconciled
             except KindGone as gone:
                 _log.info("Left alone", why=gone)
+                self._views.admitting.withdraw(key)
                 return DONE  # once the kind is back, its mirrors are reconciled
             except (errors.Conflict, errors.AlreadyExists):
                 conflicts += 1
@@ -107,17 +116,25 @@ class Reconciler:
                     kind, known
                 )  # the hub object changed meanwhile: decide anew
             except NotTaken as refusal:
-                # Told once, however often it is tried again.
-                self._tell(key, (Notice("StatusRefused", str(refusal)),))
-                raise
+                return self._set_back(key, step, refusal)
             except (NotForwarded, Estranged) as trouble:
                 # If it was to leave, the room elsewhere is not kept for it until it is tried again.
-                self._views.admitting.note_wish(key, view, None, kind)
+                self._views.admitting.withdraw(key)
                 is_edit = isinstance(trouble, NotForwarded)
                 reason = "NotForwarded" if is_edit else "OtherDispatcher"
                 self._tell(key, (Notice(reason, str(trouble)),))
                 return Again(self._views.memory.postpone(key))
         raise errors.ServerFailure(f"{key}: no end after {MOST_STEPS} steps")
+
+    def _set_back(self, key: WorkloadKey, step: Step, refusal: NotTaken) -> Outcome:
+        """Tell what the hub refused, once, however often it is tried again."""
+        notice = Notice("StatusRefused", str(refusal))
+        self._tell(key, (notice,))
+        if not isinstance(step, Record | Store):
+            raise refusal
+        # The room that it was to have is not kept for it until then.
+        self._views.admitting.withdraw(key)
+        return Again(self._views.memory.set_back(key, notice))
 
     def _is_unknown(self, key: WorkloadKey) -> bool:
         """Tell whether nothing can be said of a workload: its kind is not followed, nor was it seen to be deleted."""
@@ -137,11 +154,12 @@ class Reconciler:
                 await self._write_status(kind, known, _there(view.hub), step)
             case CreateMirror():
                 if not await self._look_first(kind, known, view, step):
+                    _count(known, step.worker)
                     await self._create(kind, known.key, view, step)
             case EditMirror():
                 await self._edit(kind, step)
             case DeleteMirror():
-                await self._actor.delete(kind, step)
+                await self._delete(kind, known, step)
             case DeleteRecord():
                 known.keeps_records = not await self._actor.delete_record(step)
 
@@ -180,6 +198,7 @@ class Reconciler:
         if await self._is_part(key) or not self._may_ask(key, view, step):
             return  # the next step says what follows from that
         await self._actor.record(kind, hub, step)
+        self._views.memory.note_taken(key)
         is_new = step.placement.attempt > records.last_attempt(kind, hub, view.record)
         if is_new and not step.is_found:
             self._views.memory.note_placed(key, step.placement)
@@ -274,6 +293,15 @@ class Reconciler:
             key = Key(meta["namespace"], meta["name"])
             await self._actor.read_mirror(kind, step.worker, key)
 
+    async def _delete(self, kind: Adapter, known: Known, step: DeleteMirror) -> None:
+        """Delete a mirror; where a worker does not let us, that is no reason to leave all else undone."""
+        try:
+            await self._actor.delete(kind, step)
+        except errors.ApiError as error:
+            if not is_refusal(error):
+                raise
+            known.kept[step.worker] = error.words
+
     async def _rest(self, kind: Adapter, key: WorkloadKey, view: View, step: Rest) -> Outcome:
         _log.debug("Rests", why=step.why)
         self._views.admitting.note_wish(key, view, step.wants, kind)
@@ -282,11 +310,13 @@ class Reconciler:
             notice = await self._strangers.notice(kind.resource.kind, stranger)
             notices = (notice,) if notice else ()
         stays, told = await self._expire(kind, view)
-        self._tell(key, (*notices, *told, *_of_demand(kind, view)))
+        objection = self._views.memory.objection(key)
+        self._tell(key, (*notices, *told, *objection, *_of_demand(kind, view)))
         if view.hub is None and not view.mirrors:
             self._views.memory.forget(key)
         refused = self._views.memory.refused.next(key) if view.hub else None
-        times = [step.after, stays, refused]
+        kept = KEPT_FOR if view.kept else None
+        times = [step.after, stays, refused, kept]
         after = min((each for each in times if each is not None), default=None)
         return DONE if after is None else Again(after)
 
@@ -314,6 +344,13 @@ class Reconciler:
                 self._record(item.object(), "Warning", notice.reason, notice.message)
             else:
                 _log.warning("Nobody follows this workload", why=notice.message)
+
+
+def _count(known: Known, worker: str) -> None:
+    """Take note that a worker is sent a mirror; raises `ServerFailure` if that was in vain before."""
+    if known.created.count(worker) == MOST_CREATES:
+        raise errors.ServerFailure(f"{known.key}: worker {worker} does not show its mirror")
+    known.created.append(worker)
 
 
 def _of_demand(kind: Adapter, view: View) -> tuple[Notice, ...]:

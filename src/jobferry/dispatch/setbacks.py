@@ -1,6 +1,22 @@
 """What can come of a step instead of what was wanted."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from jobferry.errors import Error
+from jobferry.kube import errors
+
+FINAL = (errors.Forbidden, errors.Invalid, errors.BadRequest)
+"""Answers that will be the same if the same is asked again soon."""
+
+
+def is_refusal(error: errors.ApiError) -> bool:
+    """Tell whether a cluster would not do something, and has not: as if an admission webhook there is broken.
+
+    What else fails within a server may yet have been done.
+    """
+    is_broken = isinstance(error, errors.ServerFailure)
+    return isinstance(error, FINAL) or (is_broken and "failed calling webhook" in str(error))
 
 
 class Refused(Error):
@@ -17,6 +33,17 @@ class NotForwarded(Error):
 
 class NotTaken(Error):
     """The hub would not have what we had to write about a workload."""
+
+
+@contextmanager
+def taking(what: str) -> Iterator[None]:
+    """Raise `NotTaken` where the hub refuses what is sent during the block."""
+    try:
+        yield
+    except errors.ApiError as error:
+        if not is_refusal(error):
+            raise
+        raise NotTaken(f"The hub refused its {what}: {error.words}") from error
 
 
 class KindGone(Error):

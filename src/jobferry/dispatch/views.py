@@ -42,6 +42,12 @@ class Known:
     looked: set[str] = field(default_factory=set)
     """Workers on which was looked for what it refers to."""
 
+    kept: dict[str, str] = field(default_factory=dict)
+    """By worker that did not let us delete what it has of it: why."""
+
+    created: list[str] = field(default_factory=list)
+    """Workers that were sent a mirror, as often as they were."""
+
     keeps_records: bool = False
     """Whether the hub does not let us delete records."""
 
@@ -151,6 +157,7 @@ class Views:
             lacks=self.admitting.lacks(key),
             held=self.admitting.held(key),
             follows=self.admitting.follows(key),
+            kept=known.kept,
             seen=known.seen,
             lost_kinds=known.lost_kinds,
             refusals=self.memory.refusals(key),

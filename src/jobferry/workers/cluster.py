@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from jobferry.errors import Error
 from jobferry.kube import errors
 from jobferry.kube.client import Client
 from jobferry.kube.resources import NAMESPACES
@@ -39,20 +40,44 @@ class Cluster:
 UNKNOWN = Cluster()
 
 
+class Moved(Error):
+    """Who answers is another cluster than before, or a kubeconfig is good, but for another server."""
+
+
 async def introduce(client: Client, kinds: Iterable[Resource]) -> Cluster:
     """Ask a cluster who it is, and which of these kinds it serves."""
     try:
-        kube_system = await client.get(NAMESPACES, "kube-system")
+        uid = await _uid(client)
         version = await client.raw("/version")
         return Cluster(
-            str(kube_system["metadata"]["uid"]),
+            uid,
             str(version["gitVersion"]),
             tuple(map(name, await served(client, kinds))),
         )
     except (KeyError, TypeError) as error:
-        raise errors.ServerFailure(
-            f"{client.name}: it does not answer as a Kubernetes API server does"
-        ) from error
+        raise _nonsense(client) from error
+
+
+async def recognise(client: Client, known: Cluster) -> None:
+    """Ask a cluster for a sign of life; raises `Moved` if it is that of another one.
+
+    Nothing else may tell: a watch of the one that was there can hang for a minute, and the next is not asked for before.
+    """
+    try:
+        uid = await _uid(client)
+    except (KeyError, TypeError) as error:
+        raise _nonsense(client) from error
+    if uid != known.uid:
+        raise Moved(f"{client.name}: it is cluster {uid} now, and was {known.uid}")
+
+
+async def _uid(client: Client) -> str:
+    return str((await client.get(NAMESPACES, "kube-system"))["metadata"]["uid"])
+
+
+def _nonsense(client: Client) -> errors.ServerFailure:
+    what = f"{client.name}: it does not answer as a Kubernetes API server does"
+    return errors.ServerFailure(what)
 
 
 def recall(status: Obj) -> Cluster:

@@ -27,7 +27,7 @@ from jobferry.runtime.backoff import Backoff
 from jobferry.runtime.inflight import Inflight
 from jobferry.workers import cluster, sight, source
 from jobferry.workers.badge import Badge
-from jobferry.workers.cluster import UNKNOWN, Cluster
+from jobferry.workers.cluster import UNKNOWN, Cluster, Moved
 from jobferry.workers.copies import Copies
 from jobferry.workers.definitions import Lookout
 from jobferry.workers.looking import Looking
@@ -249,10 +249,20 @@ class Link:
             tasks.start("mirrors", new.mirrors.run)
             tasks.start("first copy", partial(self._take_in, new, found))
             tasks.start("kubeconfig", partial(self._renew, access, badge, found))
-            tasks.start("heartbeat", Heartbeat(client, hooks).run)
+            ask = partial(self._recognise, badge, found)
+            tasks.start("heartbeat", Heartbeat(client, hooks, ask).run)
             if any("." in each.group for each in self._resources()):
                 tasks.start("kinds", partial(self._await_other_kinds, lookout, badge))
             await badge.is_void.wait()
+
+    async def _recognise(self, badge: Badge, known: Cluster, client: Client) -> None:
+        """Ask for a sign of life; begin anew if another cluster gives it, which is to get nothing that was meant for this."""
+        try:
+            await cluster.recognise(client, known)
+        except Moved:
+            self.hearing.shut()
+            badge.is_void.set()
+            raise
 
     async def _await_other_kinds(self, lookout: Lookout, badge: Badge) -> None:
         """Begin anew once the worker serves other kinds than when it was connected."""
@@ -383,10 +393,6 @@ def _clock_note(skew: timedelta) -> str:
     if not skew:
         return ""
     return f" Its clock is {abs(skew)} {'ahead' if skew > timedelta() else 'behind'}."
-
-
-class Moved(Error):
-    """A kubeconfig is good, but for another server or cluster."""
 
 
 def _listed(unseen: Mapping[str, str]) -> str:

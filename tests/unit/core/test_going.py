@@ -216,3 +216,36 @@ def test_nothing_is_placed_anew_because_a_cache_shows_no_mirror(gives_away: bool
     assert looks_at(world.next()) == "east"
     world.seen = {"east"}
     assert isinstance(world.next(), Record)
+
+
+class TestAMirrorThatItsWorkerDoesNotLetUsDelete:
+    KEPT = Notice("MirrorKept", "Worker east does not let us delete its mirror there: no right")
+
+    def test_holds_up_no_later_attempt(self) -> None:
+        world = World(kept={"east": "no right"})
+        world.mirror("east", attempt=1)
+        world.place("west", attempt=2)
+
+        assert isinstance(world.next(), CreateMirror)
+        assert world.settle() == Rest("runs on west", notices=(self.KEPT,))
+
+    def test_nor_what_is_left_elsewhere_of_a_workload_that_is_gone(self) -> None:
+        world = World(kept={"east": "no right"})
+        world.mirror("east", attempt=1)
+        world.mirror("west", attempt=2)
+        world.hub = None
+
+        step = world.next()
+
+        assert isinstance(step, DeleteMirror)
+        assert step.worker == "west"
+
+    def test_keeps_its_name_from_what_is_made_again_under_it(self) -> None:
+        world = World(hub_job(uid="old"), kept={"east": "no right"})
+        world.mirror("east")
+        world.hub = hub_job(uid="new")
+
+        step = world.next()
+
+        assert isinstance(step, Record)
+        assert step.placement.shards[0].worker == "west"

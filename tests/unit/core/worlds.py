@@ -88,6 +88,7 @@ class World:
     policy: dict[str, Any] = field(default_factory=dict)
     is_live: bool = True
     seen: set[str] = field(default_factory=lambda: {"east", "west"})
+    kept: dict[str, str] = field(default_factory=dict)
     lost_kinds: dict[str, bool] = field(default_factory=dict)
     buried: str = ""
     unclaimed: str = ""
@@ -123,6 +124,7 @@ class World:
             dispatcher="jobferry.io/dispatcher",
             now=NOW,
             seen=self.seen,
+            kept=self.kept,
             lost_kinds=self.lost_kinds,
             refusals=self.refusals,
             buried=self.buried,

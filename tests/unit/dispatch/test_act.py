@@ -19,7 +19,13 @@ from jobferry.core.steps import (
     WriteStatus,
 )
 from jobferry.dispatch.act import Actor
-from jobferry.dispatch.setbacks import Deposed, KindGone, Refused
+from jobferry.dispatch.setbacks import (
+    Deposed,
+    KindGone,
+    NamespaceRefused,
+    NotForwarded,
+    Refused,
+)
 from jobferry.dispatch.workloads import Workloads
 from jobferry.kinds.adapter import Context
 from jobferry.kinds.job.delegated import DelegatedJob
@@ -166,6 +172,38 @@ async def test_a_namespace_that_cannot_be_found_even_after_it_was_made_is_a_refu
         await stage.actor.create(JOB, CreateMirror("east", MIRROR), lambda: None)
     jobs = "POST /apis/batch/v1/namespaces/ns/jobs"
     assert stage.server.asked == [jobs, "POST /api/v1/namespaces", jobs]
+
+
+BROKEN = 500, 'failed calling webhook "broken.example.com": EOF'
+REFUSALS = [BROKEN, (400, "denied"), (403, "denied"), (422, "denied")]
+"""What a worker may answer whose admission is broken, or says no."""
+
+
+@pytest.mark.parametrize(("code", "says"), REFUSALS)
+async def test_a_namespace_that_admission_lets_nobody_make_is_a_refusal(
+    code: int, says: str
+) -> None:
+    def denies(request: Request) -> tuple[int, Obj]:
+        if request.target.startswith("/api/v1/namespaces"):
+            return code, {"kind": "Status", "message": says}
+        return 404, {
+            "kind": "Status",
+            "message": 'namespaces "ns" not found',
+            "details": {"name": "ns"},
+        }
+
+    with pytest.raises(NamespaceRefused, match=says):
+        await WRITES["create"](Stage(denies).actor)
+
+
+@pytest.mark.parametrize(("code", "says"), REFUSALS)
+async def test_a_change_that_admission_does_not_let_pass_is_not_forwarded(
+    code: int, says: str
+) -> None:
+    stage = Stage(lambda _: (code, {"kind": "Status", "message": says}))
+
+    with pytest.raises(NotForwarded, match=says):
+        await WRITES["edit"](stage.actor)
 
 
 async def test_no_namespace_is_made_for_a_leader_that_was() -> None:
