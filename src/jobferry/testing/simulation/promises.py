@@ -132,7 +132,7 @@ class StoppedBeforeMoved:
     """No attempt begins while pods of the one before it run whose mirror we have deleted ourselves.
 
     Unless their worker was lost, or has come back just now: what was moved while it was lost begins all the same. Or it was
-    put back to an earlier state, with pods that had ended.
+    put back to an earlier state, with pods that had ended. Or somebody deleted the mirror once more, without waiting for pods.
     """
 
     MARGIN: Seconds = 9.0
@@ -178,7 +178,8 @@ class StoppedBeforeMoved:
         is_lost = now - network.heard.get(pair, 0.0) > LONG
         is_lost |= now - network.returned.get(pair, 0.0) < self.MARGIN
         is_put_back = bool(self._world.restored.keys() & {"hub", worker})
-        if worker == exchange.gate.name or is_lost or is_put_back:
+        is_tampered = (known.namespace, known.name) in self._world.tampered
+        if worker == exchange.gate.name or is_lost or is_put_back or is_tampered:
             return
         if truth.active_pods(self._world.clusters[worker], {"metadata": {"uid": before}}):
             self._complain(f"{exchange}: pods of attempt {known.attempt} run on {worker}")
