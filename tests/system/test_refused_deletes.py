@@ -1,11 +1,12 @@
 """Workers that do not let us delete: what they keep holds up nothing else."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import pytest
 
+from jobferry.kube import errors
 from jobferry.kube.resources import JOBS
 from tests.system.fleet import RESOURCES, add_worker
 from tests.system.jobs import FOREVER, NORTH_FIRST, complete, job, runs
@@ -31,6 +32,9 @@ async def keeping(lab: Lab) -> AsyncIterator[None]:
     finally:
         await north.delete(BINDINGS, user)
         await north.delete(ROLES, user)
+        # What was kept is not left to the dispatchers of other tests.
+        with suppress(errors.NotFound):
+            await north.delete(JOBS, "a", lab.world.namespace, propagation="Background")
 
 
 def _role(name: str) -> dict[str, Any]:
